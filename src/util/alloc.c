@@ -1,0 +1,77 @@
+#include "util/alloc.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local uint64_t fail_countdown;
+
+__attribute__((noreturn, cold)) static void out_of_memory(size_t size)
+{
+    (void)fprintf(stderr, "out of memory (%zu bytes)\n", size);
+    abort();
+}
+
+void *mem_alloc(size_t size)
+{
+    void *p = malloc(size == 0 ? 1 : size);
+    if (p == NULL)
+        out_of_memory(size);
+    return p;
+}
+
+void *mem_zalloc(size_t size)
+{
+    void *p = calloc(1, size == 0 ? 1 : size);
+    if (p == NULL)
+        out_of_memory(size);
+    return p;
+}
+
+void *mem_realloc(void *old, size_t size)
+{
+    void *p = realloc(old, size == 0 ? 1 : size);
+    if (p == NULL)
+        out_of_memory(size);
+    return p;
+}
+
+void mem_free(void *p)
+{
+    free(p);
+}
+
+static int must_fail(void)
+{
+    return fail_countdown != 0 && --fail_countdown == 0;
+}
+
+void *mem_try_alloc(size_t size)
+{
+    return must_fail() ? NULL : malloc(size == 0 ? 1 : size);
+}
+
+void *mem_try_realloc(void *old, size_t size)
+{
+    return must_fail() ? NULL : realloc(old, size == 0 ? 1 : size);
+}
+
+char *mem_dup(struct slice s)
+{
+    char *p = (char *)mem_alloc(s.len + 1);
+    if (s.len > 0)
+        memcpy(p, s.data, s.len);
+    p[s.len] = '\0';
+    return p;
+}
+
+void mem_fail_after(uint64_t n)
+{
+    fail_countdown = n;
+}
+
+size_t mem_used(void)
+{
+    return mallinfo2().uordblks;
+}

@@ -1,0 +1,41 @@
+/* Memory of our own. Small allocations never fail: we abort with a message.
+ * Sizes that a client chooses go through mem_try_alloc(), which may say no.
+ *
+ * Tests make the n-th allocation from now fail with mem_fail_after(); only
+ * mem_try_* can fail, the others abort.
+ */
+#ifndef UTIL_ALLOC_H
+#define UTIL_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/slice.h"
+
+void *mem_alloc(size_t size);
+void *mem_zalloc(size_t size);
+void *mem_realloc(void *p, size_t size);
+void mem_free(void *p);
+
+void *mem_try_alloc(size_t size);
+void *mem_try_realloc(void *p, size_t size);
+
+/* A copy with a terminating NUL behind it. */
+char *mem_dup(struct slice s);
+
+#define NEW(type) ((type *)mem_zalloc(sizeof(type)))
+
+/* Free *pp and set it to NULL. */
+#define FREE(pp)                                                               \
+    do {                                                                       \
+        mem_free(*(pp));                                                       \
+        *(pp) = NULL;                                                          \
+    } while (0)
+
+/* The n-th mem_try_* call from now fails (1 = the next); 0 turns it off. */
+void mem_fail_after(uint64_t n);
+
+/* Bytes in use as the allocator sees them. */
+size_t mem_used(void);
+
+#endif

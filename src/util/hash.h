@@ -1,0 +1,16 @@
+/* Hashes and checksums (xxHash behind it), and Redis' slot function. */
+#ifndef UTIL_HASH_H
+#define UTIL_HASH_H
+
+#include <stdint.h>
+
+#include "util/slice.h"
+
+uint64_t hash64(struct slice s);
+uint64_t hash64_seed(struct slice s, uint64_t seed);
+
+/* CRC16/XMODEM, and the cluster slot (0..16383) of a key with its {tag}. */
+uint16_t crc16(struct slice s);
+uint16_t key_slot(struct slice key);
+
+#endif
