@@ -26,10 +26,10 @@ char *mem_dup(struct slice s);
 #define NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
 /* Free *pp and set it to NULL. */
-#define FREE(pp)                                                               \
-    do {                                                                       \
-        mem_free(*(pp));                                                       \
-        *(pp) = NULL;                                                          \
+#define FREE(pp)         \
+    do {                 \
+        mem_free(*(pp)); \
+        *(pp) = NULL;    \
     } while (0)
 
 /* The n-th mem_try_* call from now fails (1 = the next); 0 turns it off. */

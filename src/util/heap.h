@@ -29,7 +29,7 @@ void heap_init(struct heap *h, heap_less_fn less);
 void heap_release(struct heap *h);
 
 void heap_add(struct heap *h, struct heap_node *n);
-void heap_remove(struct heap *h, struct heap_node *n); /* none = no-op */
+void heap_remove(struct heap *h, struct heap_node *n);  /* none = no-op */
 void heap_changed(struct heap *h, struct heap_node *n); /* its key changed */
 
 static inline struct heap_node *heap_top(const struct heap *h)

@@ -68,8 +68,8 @@ static inline struct list *list_pop(struct list *head)
 }
 
 /* `it` may be removed inside the loop. */
-#define LIST_FOR(it, head)                                                     \
-    for (struct list *it = (head)->next, *it##_next = it->next; it != (head);  \
+#define LIST_FOR(it, head)                                                    \
+    for (struct list *it = (head)->next, *it##_next = it->next; it != (head); \
          it = it##_next, it##_next = it->next)
 
 #endif

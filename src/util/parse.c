@@ -78,7 +78,7 @@ static bool parse_with_unit(struct slice s, const struct unit *units,
 bool parse_duration_ms(struct slice s, uint64_t *out)
 {
     static const struct unit units[] = {
-        {"", 1},         {"ms", 1},         {"s", 1000}, {"m", 60000},
+        {"", 1},         {"ms", 1},        {"s", 1000}, {"m", 60000},
         {"h", 3600000u}, {"d", 86400000u}, {NULL, 0},
     };
     return parse_with_unit(s, units, DURATION_MS_MAX, out);
@@ -87,11 +87,9 @@ bool parse_duration_ms(struct slice s, uint64_t *out)
 bool parse_size(struct slice s, uint64_t *out)
 {
     static const struct unit units[] = {
-        {"", 1},           {"b", 1},
-        {"k", 1000},       {"kb", 1024},
-        {"m", 1000000},    {"mb", 1048576},
-        {"g", 1000000000}, {"gb", 1073741824},
-        {NULL, 0},
+        {"", 1},           {"b", 1},           {"k", 1000},
+        {"kb", 1024},      {"m", 1000000},     {"mb", 1048576},
+        {"g", 1000000000}, {"gb", 1073741824}, {NULL, 0},
     };
     return parse_with_unit(s, units, UINT64_MAX / 2, out);
 }
@@ -167,7 +165,7 @@ static unsigned days_in_month(int64_t year, unsigned month)
     static const unsigned char days[] = {31, 28, 31, 30, 31, 30,
                                          31, 31, 30, 31, 30, 31};
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return days[month - 1] + (month == 2 && leap);
+    return days[month - 1] + (month == 2 && leap ? 1u : 0u);
 }
 
 static bool parse_rfc3339(struct slice s, uint64_t *out)
