@@ -1,19 +1,32 @@
 # Belfry. `make help` lists the targets.
 #
 # One source folder is one library; what a folder may link is the row of
-# tests/lint/layers.txt, for the server and for the unit tests alike.
-# VARIANT names a way to compile: release (default), asan, ubsan, tsan, sabotage
-# builds. Each has its own folder under build/.
+# tests/lint/layers.txt, for the programs and for the unit tests alike.
+# VARIANT names a way to compile (release, debug, asan, ubsan, tsan, fuzz, lto,
+# pgo). Each has its own folder under build/.
+#
+# Additions that concern one part of the tests go to tests/<part>/<part>.mk.
 
-VARIANT ?= release
+VARIANT ?= $(if $(RELEASE),$(RELEASE),release)
 B := build/$(VARIANT)
-CC ?= gcc
+# make itself sets CC to "cc", so that ?= would never apply.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= $(if $(filter ccache,$(firstword $(CC))),ccache )clang
 PREFIX ?= /usr/local
+DESTDIR ?=
 MAKEFLAGS += --no-builtin-rules
+# Two at a time unless the command line says otherwise.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j2
+endif
+SHELL := /bin/bash
+# `make V=1` shows the commands.
+Q := $(if $(V),,@)
+told = @echo '  $(1) $(subst $(B)/,,$(2))'
 
-LAYERS := util resp net conf log cron store engine commands server
-PKGS := libevent libxxhash openssl jansson libzstd
-
+# --- how to compile ----------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wundef \
         -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
         -Wwrite-strings -Wformat=2 -Wvla -Werror
@@ -21,73 +34,269 @@ HARDEN := -fstack-protector-strong -fstack-clash-protection \
           -fcf-protection -fPIE
 CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDEN)
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
+CFLAGS_lto := $(CFLAGS_release) -flto=auto
+LDFLAGS_lto := $(LDFLAGS_release) -O2 -flto=auto
+PROFILE := build/profile
+CFLAGS_pgogen := $(CFLAGS_lto) -fprofile-generate -fprofile-update=atomic \
+                 -fprofile-dir=$(abspath $(PROFILE))
+LDFLAGS_pgogen := $(LDFLAGS_lto) -fprofile-generate
+CFLAGS_pgo := $(CFLAGS_lto) -fprofile-use=$(abspath $(PROFILE)) \
+              -fprofile-partial-training -Wno-missing-profile \
+              -Wno-coverage-mismatch
+LDFLAGS_pgo := $(LDFLAGS_lto) -fprofile-use=$(abspath $(PROFILE))
 CFLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
                -fno-omit-frame-pointer -DBELFRY_DEBUG=1
 LDFLAGS_asan := -fsanitize=address,undefined
-CFLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all -DBELFRY_DEBUG=1
+CFLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all \
+                -DBELFRY_DEBUG=1
 LDFLAGS_ubsan := -fsanitize=undefined
 CFLAGS_tsan := -O1 -g -fsanitize=thread -DBELFRY_DEBUG=1
 LDFLAGS_tsan := -fsanitize=thread
 CFLAGS_debug := -O0 -g3 -DBELFRY_DEBUG=1
-
-CFLAGS_ALL = -std=c11 -D_GNU_SOURCE -Isrc -I$(HDR_DIR)/include $(WARN) \
-             $(CFLAGS_$(VARIANT)) $(CFLAGS_EXTRA) -pthread -MMD -MP
-LDFLAGS_ALL = $(LDFLAGS_$(VARIANT)) $(LDFLAGS_EXTRA) -pthread
-LIBS = -lrocksdb -levent_core -levent_pthreads -lxxhash -lcrypto -ljansson \
-       -lzstd $(HDR_LIB) -lm -ldl
+# clang knows other warnings than gcc; gcc's are the ones that must be silent.
+CFLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+               -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+               -DBELFRY_DEBUG=1 -w
+LDFLAGS_fuzz := -fsanitize=address,undefined
+ifeq ($(VARIANT),fuzz)
+CC := $(CLANG)
+endif
+AR := $(if $(filter lto pgo pgogen,$(VARIANT)),gcc-ar,ar)
 
 include deps/hdr.mk
 
-libs := $(LAYERS:%=$(B)/lib%.a)
-# Dependants first, so that one pass of the linker finds everything.
-link_order := server commands engine store log cron conf net resp util
-link_libs := $(link_order:%=$(B)/lib%.a)
+# jemalloc serves the optimised programs if the system has it; the sanitizers
+# bring their own allocators. `make JEMALLOC=` does without.
+ifneq ($(filter release lto pgo,$(VARIANT)),)
+JEMALLOC ?= $(shell pkg-config --exists jemalloc 2>/dev/null && echo yes)
+endif
+
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE -Isrc $(HDR_CFLAGS) $(WARN) \
+             $(if $(JEMALLOC),-DBELFRY_JEMALLOC=1) \
+             $(CFLAGS_$(VARIANT)) $(CFLAGS_EXTRA) -pthread
+LDFLAGS_ALL = $(LDFLAGS_$(VARIANT)) $(LDFLAGS_EXTRA) -pthread -Wl,--as-needed
+LIBS = -lrocksdb -levent_core -levent_pthreads -lxxhash -lcrypto -ljansson \
+       -lzstd $(HDR_LIB) $(HDR_LINK) $(if $(JEMALLOC),-ljemalloc) -lm -ldl
+
+# --- layers ------------------------------------------------------------------
+# closure_<folder>: the folder and all that its row, and their rows, allow.
+# layers.txt lists a folder behind those it uses, so its reverse is the order
+# in which one pass of the linker finds everything.
+LAYERS_TXT := tests/lint/layers.txt
+ROWS := $(shell awk -F: '/^[a-z]+:/ { \
+    n = split($$2, w, " "); c = " " $$1 " "; \
+    for (i = 1; i <= n; i++) { m = split(closure[w[i]], v, " "); \
+      for (j = 1; j <= m; j++) if (!index(c, " " v[j] " ")) c = c v[j] " " } \
+    closure[$$1] = c; gsub(" ", ",", c); print $$1 "=" c }' $(LAYERS_TXT))
+comma := ,
+space := $(subst ,, )
+$(foreach r,$(ROWS),$(eval closure_$(firstword $(subst =, ,$(r))) := \
+  $(subst $(comma), ,$(lastword $(subst =, ,$(r))))))
+ROW_NAMES := $(foreach r,$(ROWS),$(firstword $(subst =, ,$(r))))
+# These rows are programs, not libraries.
+PROGRAM_ROWS := main gen bench check
+LAYERS := $(foreach l,$(filter-out $(PROGRAM_ROWS),$(ROW_NAMES)), \
+            $(if $(wildcard src/$(l)/*.c),$(l)))
+reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) \
+            $(firstword $(1)))
+LINK_ORDER := $(call reverse,$(LAYERS))
+# libs_of,<folders>: the libraries that these folders need, in link order.
+libs_of = $(foreach l,$(LINK_ORDER),$(if $(filter $(l),$(foreach \
+            f,$(1),$(closure_$(f)))),$(B)/lib$(l).a))
+objs_of = $(patsubst src/%.c,$(B)/%.o,$(wildcard src/$(1)/*.c))
+
+PROGRAMS := $(B)/belfry-server \
+            $(if $(wildcard src/bench/*.c),$(B)/belfry-bench) \
+            $(if $(wildcard src/check/*.c),$(B)/belfry-check)
 
 .DEFAULT_GOAL := all
 .PHONY: all
-all: $(B)/belfry-server $(EXTRA_PROGRAMS)
+all: $(PROGRAMS) $(EXTRA_PROGRAMS)
 
-objs = $(patsubst src/%.c,$(B)/%.o,$(wildcard src/$(1)/*.c))
+# A stamp changes only when its text does: objects depend on the command that
+# compiles them, libraries on the list of their members.
+$(shell mkdir -p $(B)/stamps)
+stamp = $(if $(filter-out x$(subst $(space),_,$(strip $(file <$(1)))), \
+          x$(subst $(space),_,$(strip $(2)))),$(file >$(1),$(strip $(2))))
+$(call stamp,$(B)/stamps/flags,$(CC) $(CFLAGS_ALL))
+$(call stamp,$(B)/stamps/link,$(LDFLAGS_ALL) $(LIBS))
+FLAGS := $(B)/stamps/flags
+LINK := $(B)/stamps/link
+
 define layer_rule
-$(B)/lib$(1).a: $(call objs,$(1)) Makefile
-	@mkdir -p $(B)
+$(call stamp,$(B)/stamps/$(1),$(call objs_of,$(1)))
+$(B)/lib$(1).a: $(call objs_of,$(1)) $(B)/stamps/$(1)
 	@rm -f $$@
-	@ar rcs $$@ $(call objs,$(1))
+	@$(AR) rcs $$@ $(call objs_of,$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
 
-$(B)/%.o: src/%.c Makefile $(HDR_LIB)
+$(B)/%.o: src/%.c $(FLAGS) | $(HDR_READY)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+	$(call told,CC  ,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(B)/belfry-server: $(B)/main.o $(link_libs) $(HDR_LIB)
-	$(CC) $(LDFLAGS_ALL) -o $@ $(B)/main.o $(link_libs) $(LIBS)
+$(B)/tests/%.o: tests/%.c $(FLAGS) | $(HDR_READY)
+	@mkdir -p $(@D)
+	$(call told,CC  ,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -Itests/lib -MMD -MP -c -o $@ $<
 
-# --- unit tests: tests/unit/<folder>/test_*.c, one program each -------------
-# A test of a folder links that folder and what its row in layers.txt allows.
-row = $(1) $(shell awk -F: '$$1=="$(1)"{print $$2}' tests/lint/layers.txt)
-closure = $(sort $(foreach l,$(call row,$(1)),$(call row,$(l))))
-test_libs = $(foreach l,$(link_order),$(if $(filter $(l),$(closure)),$(B)/lib$(l).a))
-TESTS := $(wildcard tests/unit/*/test_*.c)
-TEST_BINS := $(TESTS:tests/unit/%.c=$(B)/tests/%)
-
-define test_rule
-$(B)/tests/$(1)/test_%: tests/unit/$(1)/test_%.c $(foreach l,$(link_order),$(if $(filter $(l),$(call closure,$(1))),$(B)/lib$(l).a)) $(HDR_LIB)
-	@mkdir -p $$(@D)
-	$(CC) $(CFLAGS_ALL) -Itests/lib $(LDFLAGS_ALL) -o $$@ $$< \
-	  $(foreach l,$(link_order),$(if $(filter $(l),$(call closure,$(1))),$(B)/lib$(l).a)) -lcmocka $(LIBS)
+# program_rule,<program>,<objects>,<rows it links>
+define program_rule
+$(1): $(2) $(call libs_of,$(3)) $(LINK) | $(HDR_READY)
+	$(call told,LINK,$$@)
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $(2) $(call libs_of,$(3)) $$(LIBS)
 endef
-$(foreach l,$(LAYERS),$(eval $(call test_rule,$(l))))
+$(eval $(call program_rule,$(B)/belfry-server,$(B)/main.o,main))
+$(eval $(call program_rule,$(B)/belfry-bench,$(call objs_of,bench),bench))
+$(eval $(call program_rule,$(B)/belfry-check,$(call objs_of,check),check))
+
+# --- documents printed from tables -------------------------------------------
+# src/gen/<name>.c prints one file; its second line says which:
+#   /* prints: docs/errors.md */
+GENS := $(wildcard src/gen/*.c)
+GEN_BINS := $(GENS:src/gen/%.c=$(B)/gen/%)
+$(foreach g,$(GENS),$(eval $(call program_rule,$(g:src/%.c=$(B)/%), \
+  $(g:src/%.c=$(B)/%.o),gen)))
+
+.PHONY: docs check-docs gen-bins
+gen-bins: $(GEN_BINS)
+docs: gen-bins
+	@B=$(B) tests/lint/docs write
+check-docs: gen-bins
+	@B=$(B) tests/lint/docs check
+
+# --- unit tests: tests/unit/<folder>/test_*.c, one program each --------------
+# A test links its folder's closure; files of other names beside it, and
+# tests/lib, are linked to each.
+TESTS := $(wildcard tests/unit/*/test_*.c)
+TEST_BINS := $(TESTS:%.c=$(B)/%)
+TEST_LIB := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
+unit_helpers = $(patsubst %.c,$(B)/%.o,$(filter-out \
+    $(wildcard tests/unit/$(1)/test_*.c),$(wildcard tests/unit/$(1)/*.c)))
+
+# unit_rule,<path without .c>,<folder>
+define unit_rule
+$(B)/$(1): $(B)/$(1).o $(call unit_helpers,$(2)) $(TEST_LIB) \
+    $(call libs_of,$(2)) $(LINK) | $(HDR_READY)
+	$(call told,LINK,$$@)
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $(B)/$(1).o $(call unit_helpers,$(2)) \
+	    $(TEST_LIB) $(call libs_of,$(2)) -lcmocka $$(LIBS)
+endef
+$(foreach t,$(TESTS),$(eval $(call unit_rule,$(t:%.c=%),$(word \
+  3,$(subst /, ,$(t))))))
 
 .PHONY: unit unit-bins
 unit-bins: $(TEST_BINS)
 unit: unit-bins
-	@for t in $(TEST_BINS); do echo "== $$t"; $$t || exit 1; done
+	@B=$(B) tests/run_unit
 
-# `make unit-store` runs the tests of one folder.
-unit-%: FORCE
-	@$(MAKE) --no-print-directory $(filter $(B)/tests/$*/%,$(TEST_BINS))
-	@for t in $(filter $(B)/tests/$*/%,$(TEST_BINS)); do echo "== $$t"; $$t || exit 1; done
-FORCE:
+# `make unit-store` builds and runs the tests of one folder.
+UNIT_FOLDERS := $(sort $(foreach t,$(TESTS),$(word 3,$(subst /, ,$(t)))))
+.PHONY: $(UNIT_FOLDERS:%=unit-%)
+$(foreach f,$(UNIT_FOLDERS),$(eval unit-$(f): \
+  $(filter $(B)/tests/unit/$(f)/%,$(TEST_BINS))))
+$(UNIT_FOLDERS:%=unit-%):
+	@B=$(B) tests/run_unit $(@:unit-%=%)
 
+# --- fuzzing: tests/fuzz/fuzz_*.c, corpus in tests/fuzz/corpus/<name>/ -------
+# A target links what the folders that it includes from need.
+FUZZ_SECONDS ?= 10
+FUZZERS := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_BINS := $(FUZZERS:%.c=$(B)/%)
+fuzz_rows = $(filter $(LAYERS),$(shell sed -nE \
+              's/^.include "([a-z]+)\/.*/\1/p' $(1)))
+define fuzz_rule
+$(B)/$(1): $(B)/$(1).o $(call libs_of,$(2)) $(LINK) | $(HDR_READY)
+	$(call told,LINK,$$@)
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -fsanitize=fuzzer -o $$@ $(B)/$(1).o \
+	    $(call libs_of,$(2)) $$(LIBS)
+endef
+ifeq ($(VARIANT),fuzz)
+$(foreach f,$(FUZZERS),$(eval $(call fuzz_rule,$(f:%.c=%),$(call \
+  fuzz_rows,$(f)))))
+endif
+
+.PHONY: fuzz fuzz-bins
+fuzz-bins: $(FUZZ_BINS)
+fuzz:
+	@$(MAKE) --no-print-directory VARIANT=fuzz fuzz-bins
+	@B=build/fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
+
+# --- everything else ---------------------------------------------------------
+.PHONY: deps run test test-bins test-long lint sim asan ubsan tsan \
+        bench bench-quick install clean distclean help
+DATA ?= ./data
+
+deps:
+	@deps/install test
+
+run:
+	@deps/install run
+	@$(MAKE) --no-print-directory all
+	@mkdir -p $(DATA)
+	exec $(B)/belfry-server --dir $(DATA) $(ARGS)
+
+test-bins: all unit-bins gen-bins
+test:
+	@deps/install test
+	@$(MAKE) --no-print-directory test-bins
+	@B=$(B) VARIANT=$(VARIANT) tests/run_all tests/suites.txt
+
+test-long:
+	@deps/install test
+	@$(MAKE) --no-print-directory test-bins
+	@B=$(B) VARIANT=$(VARIANT) tests/run_all tests/suites.txt \
+	    tests/suites-long.txt
+
+lint:
+	@tests/lint/run
+
+SEEDS ?= 100
+sim: all $(SIM_BINS)
+	@B=$(B) tests/sim/run $(SEEDS)
+
+# The suites that are worth their time under a sanitizer.
+SANITIZED := unit sim tcl
+asan ubsan:
+	@$(MAKE) --no-print-directory VARIANT=$@ test-bins
+	@B=build/$@ VARIANT=$@ tests/run_all -s "$(SANITIZED)" tests/suites.txt
+tsan:
+	@$(MAKE) --no-print-directory VARIANT=$@ test-bins
+	@B=build/$@ VARIANT=$@ tests/run_all -s "unit tcl" tests/suites.txt
+
+bench: all
+	@B=$(B) benchmarks/run
+bench-quick: all
+	@B=$(B) benchmarks/run --quick
+
+# `make RELEASE=pgo` wants a profile: `make profile` builds a server that
+# writes one, loads it for a while and leaves it in build/profile.
+.PHONY: profile
+profile:
+	@rm -rf $(PROFILE)
+	@$(MAKE) --no-print-directory VARIANT=pgogen all
+	@B=build/pgogen benchmarks/profile
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/etc/belfry \
+	    $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	test -e $(DESTDIR)$(PREFIX)/etc/belfry/belfry.conf || \
+	    install -m 640 conf/belfry.conf \
+	        $(DESTDIR)$(PREFIX)/etc/belfry/belfry.conf
+	sed 's|@PREFIX@|$(PREFIX)|g' conf/belfry.service > \
+	    $(DESTDIR)$(PREFIX)/lib/systemd/system/belfry.service
+
+# The fetched dependency stays; `make distclean` takes it too.
+clean:
+	@find build -mindepth 1 -maxdepth 1 ! -name deps \
+	    -exec rm -rf {} + 2>/dev/null || true
+distclean:
+	@rm -rf build
+
+help:
+	@cat tests/lib/help.txt
+
+-include $(wildcard tests/*/*.mk)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

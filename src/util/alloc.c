@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef BELFRY_JEMALLOC
+#include <jemalloc/jemalloc.h>
+#endif
+
 static _Thread_local uint64_t fail_countdown;
 
 __attribute__((noreturn, cold)) static void out_of_memory(size_t size)
@@ -71,7 +75,21 @@ void mem_fail_after(uint64_t n)
     fail_countdown = n;
 }
 
+#ifdef BELFRY_JEMALLOC
 size_t mem_used(void)
 {
-    return mallinfo2().uordblks;
+    /* jemalloc gathers its counters when the epoch moves. */
+    uint64_t epoch = 1;
+    size_t used = 0, len = sizeof(used);
+    (void)mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch));
+    if (mallctl("stats.allocated", &used, &len, NULL, 0) != 0)
+        return 0;
+    return used;
 }
+#else
+size_t mem_used(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+#endif
