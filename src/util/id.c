@@ -4,36 +4,25 @@
 
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-static void put_u64(uint64_t v, char *out)
+static void put_u64(uint64_t v, unsigned char *out)
 {
-    for (int i = 7; i >= 0; i--, v >>= 8)
-        out[i] = (char)(unsigned char)v;
+    v = __builtin_bswap64(v);
+    memcpy(out, &v, 8);
 }
 
-static uint64_t get_u64(const char *in)
+struct id id_make(uint64_t ms, uint16_t slot, uint32_t start, uint32_t counter)
 {
-    uint64_t v = 0;
-    for (int i = 0; i < 8; i++)
-        v = v << 8 | (unsigned char)in[i];
-    return v;
-}
-
-void id_put(struct id a, char out[ID_BYTES])
-{
-    put_u64(a.hi, out);
-    put_u64(a.lo, out + 8);
-}
-
-struct id id_get(const char in[ID_BYTES])
-{
-    return (struct id){get_u64(in), get_u64(in + 8)};
+    struct id id;
+    put_u64(ms << 16 | slot, id.bytes);
+    put_u64((uint64_t)start << 32 | counter, id.bytes + 8);
+    return id;
 }
 
 /* 130 bits of digits for 128 bits of id: the first digit holds three. */
-void id_text(struct id a, char out[ID_TEXT])
+void id_text(const struct id *id, char out[ID_TEXT_LEN])
 {
-    uint64_t hi = a.hi, lo = a.lo;
-    for (int i = ID_TEXT - 1; i >= 0; i--) {
+    uint64_t hi = id_word(id, 0), lo = id_word(id, 8);
+    for (int i = ID_TEXT_LEN - 1; i >= 0; i--) {
         out[i] = digits[lo & 31];
         lo = lo >> 5 | hi << 59;
         hi >>= 5;
@@ -65,16 +54,17 @@ static int digit_value(char c)
 
 bool id_parse(struct slice text, struct id *out)
 {
-    if (text.len != ID_TEXT)
+    if (text.len != ID_TEXT_LEN)
         return false;
     uint64_t hi = 0, lo = 0;
-    for (size_t i = 0; i < ID_TEXT; i++) {
+    for (size_t i = 0; i < ID_TEXT_LEN; i++) {
         int v = digit_value(text.data[i]);
         if (v < 0 || (i == 0 && v > 7))
             return false;
         hi = hi << 5 | lo >> 59;
         lo = lo << 5 | (uint64_t)v;
     }
-    *out = (struct id){hi, lo};
+    put_u64(hi, out->bytes);
+    put_u64(lo, out->bytes + 8);
     return true;
 }

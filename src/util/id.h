@@ -1,7 +1,10 @@
 /* Ids of jobs: 16 bytes that sort by creation.
  *
- *     hi: | milliseconds (48) | hash slot of the queue (16) |
- *     lo: | start number (32) | counter (32)                |
+ *     | ms (48 bits) | hash slot of the queue (16) | start (32) | counter (32)
+ * |
+ *
+ * The last 64 bits are the sequence: the server's start number and a counter,
+ * so an id is never given twice, whatever a clock does.
  *
  * Printed as 26 characters of Crockford's base 32 (upper case, no I L O U),
  * big end first, so that text order, byte order and time order agree. Reading
@@ -12,56 +15,68 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "util/slice.h"
 
-#define ID_BYTES 16
-#define ID_TEXT 26
+#define ID_LEN 16
+#define ID_TEXT_LEN 26
 
 struct id {
-    uint64_t hi, lo;
+    unsigned char bytes[ID_LEN];
 };
 
-static inline bool id_eq(struct id a, struct id b)
+static inline struct slice id_slice(const struct id *id)
 {
-    return a.hi == b.hi && a.lo == b.lo;
+    return slice_of(id->bytes, ID_LEN);
 }
 
-static inline int id_cmp(struct id a, struct id b)
+/* The eight bytes from `at` as a number, big-endian. */
+static inline uint64_t id_word(const struct id *id, unsigned at)
 {
-    if (a.hi != b.hi)
-        return a.hi < b.hi ? -1 : 1;
-    if (a.lo != b.lo)
-        return a.lo < b.lo ? -1 : 1;
-    return 0;
+    uint64_t v;
+    memcpy(&v, id->bytes + at, 8);
+    return __builtin_bswap64(v);
 }
 
-static inline bool id_is_zero(struct id a)
+static inline bool id_eq(const struct id *a, const struct id *b)
 {
-    return (a.hi | a.lo) == 0;
+    return memcmp(a->bytes, b->bytes, ID_LEN) == 0;
+}
+
+static inline int id_cmp(const struct id *a, const struct id *b)
+{
+    unsigned at = memcmp(a->bytes, b->bytes, 8) == 0 ? 8 : 0;
+    uint64_t x = id_word(a, at), y = id_word(b, at);
+    return x < y ? -1 : x > y;
+}
+
+static inline bool id_is_zero(const struct id *id)
+{
+    return (id_word(id, 0) | id_word(id, 8)) == 0;
 }
 
 /* For hash maps; ids differ mostly in their counter. */
-static inline uint64_t id_hash(struct id a)
+static inline uint64_t id_hash(const struct id *id)
 {
-    uint64_t h = (a.lo ^ (a.hi >> 16)) * 0x9e3779b97f4a7c15u;
+    uint64_t h = (id_word(id, 8) ^ (id_word(id, 0) >> 16)) *
+                 (uint64_t)0x9e3779b97f4a7c15u;
     return h ^ (h >> 29);
 }
 
-static inline uint64_t id_ms(struct id a)
+static inline uint64_t id_ms(const struct id *id)
 {
-    return a.hi >> 16;
+    return id_word(id, 0) >> 16;
 }
 
-static inline uint16_t id_slot(struct id a)
+static inline uint16_t id_slot(const struct id *id)
 {
-    return (uint16_t)a.hi;
+    return (uint16_t)id_word(id, 0);
 }
 
-void id_put(struct id a, char out[ID_BYTES]); /* big-endian */
-struct id id_get(const char in[ID_BYTES]);
+struct id id_make(uint64_t ms, uint16_t slot, uint32_t start, uint32_t counter);
 
-void id_text(struct id a, char out[ID_TEXT]); /* no NUL */
+void id_text(const struct id *id, char out[ID_TEXT_LEN]); /* no NUL */
 bool id_parse(struct slice text, struct id *out);
 
 #endif
