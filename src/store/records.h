@@ -1,0 +1,32 @@
+/* The records that the store itself writes, all in the family meta. The
+ * engine's records are listed in engine/records.h. How a list becomes code is
+ * told in store/record.h, the whole picture in store/format.h. */
+#ifndef STORE_RECORDS_H
+#define STORE_RECORDS_H
+
+#include "store/record.h"
+
+/* meta/applied: the base holds everything up to this index of the log. */
+#define REC_APPLIED_V1(X) X(u64, index)
+
+/* meta/format: who wrote this directory, and in which format. */
+#define REC_FORMAT_V1(X) \
+    X(bytes, owner)      \
+    X(u32, version)
+
+/* meta/start: the number of the last start, and when it was. */
+#define REC_START_V1(X) \
+    X(u32, number)      \
+    X(u64, started_ms)
+
+/* Every one, for tests of all records. */
+#define STORE_RECORDS(R)           \
+    R(rec_applied, REC_APPLIED_V1) \
+    R(rec_format, REC_FORMAT_V1)   \
+    R(rec_start, REC_START_V1)
+
+/* clang-format off */
+STORE_RECORDS(RECORD)
+/* clang-format on */
+
+#endif
