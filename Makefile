@@ -29,7 +29,8 @@ told = @echo '  $(1) $(subst $(B)/,,$(2))'
 # --- how to compile ----------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wundef \
         -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-        -Wwrite-strings -Wformat=2 -Wvla -Werror
+        -Wwrite-strings -Wformat=2 -Wvla -Werror \
+        -Wno-missing-field-initializers
 HARDEN := -fstack-protector-strong -fstack-clash-protection \
           -fcf-protection -fPIE
 CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDEN)

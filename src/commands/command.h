@@ -80,8 +80,15 @@ struct opt_list {
 
 /* A repeatable option stores into an array of `max_count` elements of
  * `elem_size` bytes at `offset`, and its count (uint32_t) at `count_offset`.
- * A sub-option (`parent` is the name of a repeatable option) stores at `offset`
- * inside the element that was parsed last. */
+ * A sub-option (`parent` is the name of another option) belongs directly behind
+ * its parent and stores at `offset` inside the element that was parsed last; of
+ * the struct itself if the parent cannot be repeated. Sub-options of two
+ * parents may share a name, no other options may.
+ *
+ * Bounds are of the number, in its unit; for OPT_BYTES and OPT_NAME `max` is
+ * the length, for OPT_LIST the count. 0,0 = the type's own; max 0 with a
+ * positive min = no upper bound. Enumerations start with their default: what is
+ * not given is zero. */
 struct opt {
     const char *name; /* upper case; the end of the table has NULL */
     enum opt_type type;
@@ -89,16 +96,21 @@ struct opt {
     const char *help;
     const char *value;        /* how the value is called in the docs: "d" */
     const char *const *words; /* OPT_ENUM: names, NULL at the end */
-    int64_t min, max;         /* 0,0 = the type's own bounds */
-    const char *group;        /* options of one group exclude each other */
-    uint32_t max_count;       /* > 0: may be repeated */
+    int64_t min, max;
+    const char *group;  /* options of one group exclude each other */
+    uint32_t max_count; /* > 0: may be repeated */
     size_t elem_size, count_offset;
     const char *parent;
     const char *value_default; /* for the docs */
+    bool required;
 };
 
-/* Positional arguments, in order; `more` takes all that follow (at least
- * `min_more`), ALSO is written as .also = true on the entry. */
+#define OPTS_MAX 128 /* of one command */
+
+/* Positional arguments, in order. An optional one is taken if a word is there
+ * that is not the name of an option. OPT_LIST reads its own count: "n word...".
+ * `more` takes all words that follow, at least one unless it is optional, as
+ * struct opt_list; ALSO is written as .also = true on the entry. */
 struct arg {
     const char *name;
     enum opt_type type;
@@ -111,8 +123,25 @@ struct arg {
     int64_t min, max;
 };
 
+/* The tables of a command file are written with these, after
+ *
+ *     #define CMD_ARGS struct add_args   (which has a member given[2])
+ *
+ *     {"DELAY", OPT(MS, delay_ms), "run no earlier than this from now"},
+ *     {"LIMIT", OPT(NAME, limits), OPT_MANY(limits, n_limits)},
+ *     ... and in the entry: CMD_PARSED(args, opts), */
+#define OPT(type, field) OPT_##type, offsetof(CMD_ARGS, field)
+#define OPT_MANY(field, n_field)                       \
+    .max_count = sizeof(((CMD_ARGS *)NULL)->field) /   \
+                 sizeof(((CMD_ARGS *)NULL)->field[0]), \
+    .elem_size = sizeof(((CMD_ARGS *)NULL)->field[0]), \
+    .count_offset = offsetof(CMD_ARGS, n_field)
+#define CMD_PARSED(args_table, opts_table)                                     \
+    .args = (args_table), .opts = (opts_table), .args_size = sizeof(CMD_ARGS), \
+    .given_offset = offsetof(CMD_ARGS, given)
+
 struct command {
-    const char *name;  /* "JOB.ADD"; "CLIENT" */
+    const char *name;  /* "JOB.ADD"; "CLIENT"; a sub-command: "CLIENT|ID" */
     const char *group; /* "jobs", "queues", "server", "connection" ... */
     const char *summary;
     const char *since;
@@ -157,11 +186,18 @@ struct cmd_ctx {
  * (UINT64_MAX: for ever). exec() returns what this returns. */
 enum err cmd_block(struct cmd_ctx *c, uint64_t deadline_mono_ms);
 
-/* Was this option given? `o` is the entry of the command's own table. */
+/* Was this option given? The name is as in the command's own table. */
 bool cmd_given(const struct cmd_ctx *c, const char *opt_name);
 
 /* Parse argv into `args` (args_size bytes, zeroed first). On error the sentence
  * names the word that was wrong and what is allowed. */
 MUST_USE enum err cmd_parse(struct cmd_ctx *c);
+
+/* Number of words with the name(s), as COMMAND shows it: negative if more may
+ * follow. */
+int cmd_arity(const struct command *cmd);
+
+/* Words that are names of the command: 1, or 2 for a sub-command. */
+unsigned cmd_name_words(const struct command *cmd);
 
 #endif
