@@ -1,0 +1,233 @@
+#include "resp/reply.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "util/alloc.h"
+
+/* "<type><n>\r\n" */
+static void add_header(struct buf *out, char type, uint64_t n)
+{
+    char *p = buf_room(out, 24);
+    *p = type;
+    if (n < 10) { /* most lengths and counts */
+        p[1] = (char)('0' + n);
+        p[2] = '\r';
+        p[3] = '\n';
+        out->len += 4;
+        return;
+    }
+    out->len++;
+    buf_add_u64(out, n);
+    buf_add(out, "\r\n", 2);
+}
+
+void reply_ok(struct reply *r)
+{
+    if (!r->muted)
+        buf_add(r->out, "+OK\r\n", 5);
+}
+
+void reply_simple(struct reply *r, const char *text)
+{
+    if (r->muted)
+        return;
+    buf_add_char(r->out, '+');
+    buf_add_str(r->out, text);
+    buf_add(r->out, "\r\n", 2);
+}
+
+/* A line must stay one line, or the reader loses its place. */
+static void add_line(struct buf *out, const char *text)
+{
+    size_t len = strlen(text);
+    char *p = buf_room(out, len + 2);
+    for (size_t i = 0; i < len; i++)
+        p[i] = text[i] == '\r' || text[i] == '\n' ? ' ' : text[i];
+    p[len] = '\r';
+    p[len + 1] = '\n';
+    out->len += len + 2;
+}
+
+void reply_error(struct reply *r, enum err code, const char *text)
+{
+    if (r->muted)
+        return;
+    buf_add_char(r->out, '-');
+    buf_add_str(r->out, err_prefix(code));
+    buf_add_char(r->out, ' ');
+    add_line(r->out, text);
+}
+
+void reply_error_raw(struct reply *r, const char *line)
+{
+    if (r->muted)
+        return;
+    buf_add_char(r->out, '-');
+    add_line(r->out, line);
+}
+
+void reply_int(struct reply *r, int64_t n)
+{
+    if (r->muted)
+        return;
+    if (n >= 0) {
+        add_header(r->out, ':', (uint64_t)n);
+        return;
+    }
+    buf_add_char(r->out, ':');
+    buf_add_i64(r->out, n);
+    buf_add(r->out, "\r\n", 2);
+}
+
+void reply_bulk(struct reply *r, struct slice s)
+{
+    if (r->muted)
+        return;
+    add_header(r->out, '$', s.len);
+    char *p = buf_room(r->out, s.len + 2);
+    if (s.len > 0)
+        memcpy(p, s.data, s.len);
+    p[s.len] = '\r';
+    p[s.len + 1] = '\n';
+    r->out->len += s.len + 2;
+}
+
+void reply_str(struct reply *r, const char *s)
+{
+    reply_bulk(r, slice_str(s));
+}
+
+void reply_printf(struct reply *r, const char *fmt, ...)
+{
+    char small[512];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(small, sizeof(small), fmt, ap);
+    va_end(ap);
+    ASSERT(n >= 0);
+    if ((size_t)n < sizeof(small)) {
+        reply_bulk(r, slice_of(small, (size_t)n));
+        return;
+    }
+    char *big = (char *)mem_alloc((size_t)n + 1);
+    va_start(ap, fmt);
+    (void)vsnprintf(big, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    reply_bulk(r, slice_of(big, (size_t)n));
+    mem_free(big);
+}
+
+void reply_verbatim(struct reply *r, struct slice s)
+{
+    if (r->proto < 3) {
+        reply_bulk(r, s);
+        return;
+    }
+    if (r->muted)
+        return;
+    add_header(r->out, '=', s.len + 4);
+    buf_add(r->out, "txt:", 4);
+    buf_add_slice(r->out, s);
+    buf_add(r->out, "\r\n", 2);
+}
+
+void reply_null(struct reply *r)
+{
+    if (!r->muted)
+        buf_add_str(r->out, r->proto < 3 ? "$-1\r\n" : "_\r\n");
+}
+
+void reply_null_array(struct reply *r)
+{
+    if (!r->muted)
+        buf_add_str(r->out, r->proto < 3 ? "*-1\r\n" : "_\r\n");
+}
+
+void reply_array(struct reply *r, size_t n)
+{
+    if (!r->muted)
+        add_header(r->out, '*', n);
+}
+
+static char map_type(const struct reply *r, size_t *n)
+{
+    if (r->proto >= 3)
+        return '%';
+    *n *= 2;
+    return '*';
+}
+
+void reply_map(struct reply *r, size_t n)
+{
+    if (!r->muted) {
+        char type = map_type(r, &n);
+        add_header(r->out, type, n);
+    }
+}
+
+void reply_set(struct reply *r, size_t n)
+{
+    if (!r->muted)
+        add_header(r->out, r->proto < 3 ? '*' : '~', n);
+}
+
+void reply_push(struct reply *r, size_t n)
+{
+    if (!r->muted)
+        add_header(r->out, r->proto < 3 ? '*' : '>', n);
+}
+
+struct reply_mark reply_array_begin(struct reply *r)
+{
+    return (struct reply_mark){r->out->len};
+}
+
+/* Put the header in front of what was written since the mark. */
+static void insert_header(struct reply *r, size_t at, char type, size_t n)
+{
+    if (r->muted)
+        return;
+    ASSERT(at <= r->out->len);
+    size_t body = r->out->len - at;
+    add_header(r->out, type, n);
+    char header[24];
+    size_t len = r->out->len - at - body;
+    memcpy(header, r->out->data + at + body, len);
+    memmove(r->out->data + at + len, r->out->data + at, body);
+    memcpy(r->out->data + at, header, len);
+}
+
+void reply_array_end(struct reply *r, struct reply_mark m, size_t n)
+{
+    insert_header(r, m.at, '*', n);
+}
+
+struct reply_mark reply_map_begin(struct reply *r)
+{
+    return reply_array_begin(r);
+}
+
+void reply_map_end(struct reply *r, struct reply_mark m, size_t n)
+{
+    char type = map_type(r, &n);
+    insert_header(r, m.at, type, n);
+}
+
+void reply_field_int(struct reply *r, const char *name, int64_t n)
+{
+    reply_str(r, name);
+    reply_int(r, n);
+}
+
+void reply_field_str(struct reply *r, const char *name, struct slice s)
+{
+    reply_str(r, name);
+    reply_bulk(r, s);
+}
+
+void reply_field_null(struct reply *r, const char *name)
+{
+    reply_str(r, name);
+    reply_null(r);
+}

@@ -1,0 +1,185 @@
+/* The server: everything that one process has, and the tick that drives it.
+ *
+ *   wait for sockets, timers, threads
+ *     -> read what is ready and run its commands   (client.c, dispatch.c)
+ *     -> engine: what became due, expired, woken   (tick.c)
+ *     -> store_commit(): one entry                 (tick.c)
+ *     -> stamp gated replies with its index, send what may go (gate.c)
+ *
+ * A tick that grows past tick-max-bytes or tick-max-commands is closed between
+ * two commands, so that one busy client cannot hold up everybody's commit.
+ *
+ * The parts of a server that commands bring along (transactions, Pub/Sub,
+ * MONITOR, statistics) hang on `struct hooks`: the core calls them and knows
+ * nothing else about them.
+ *
+ * Invariants:
+ *  1. A client is freed only between commands, in server_free_closing().
+ *  2. Every client with unsent replies is in `dirty`, or has marks at the gate,
+ *     or waits for its socket to become writable.
+ *  3. store_commit() is called once per tick, after the last command.
+ *
+ * Threads: all of it belongs to the loop.
+ */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "resp/parse.h"
+#include "server/options.h"
+#include "util/buf.h"
+#include "util/clock.h"
+#include "util/err.h"
+#include "util/heap.h"
+#include "util/list.h"
+#include "util/map.h"
+#include "util/rng.h"
+#include "util/slice.h"
+
+#define SERVER_MAGIC 0x5e47e401u
+#define SERVER_VERSION "0.1.0"
+/* What INFO calls redis_version: clients choose features by it. */
+#define SERVER_REDIS_VERSION "7.2.0"
+#define RUN_ID_LEN 40
+
+struct client;
+struct command;
+struct engine;
+struct listener;
+struct loop;
+struct server;
+struct store;
+
+struct server_stats {
+    uint64_t connections; /* accepted since the start or CONFIG RESETSTAT */
+    uint64_t rejected;    /* over maxclients, or refused by protected mode */
+    uint64_t commands;    /* executed, each of an EXEC too */
+    uint64_t errors;      /* error replies */
+    uint64_t in_bytes, out_bytes;
+    uint64_t ticks, ticks_cut;
+    uint64_t query_limit_closed, output_limit_closed, timed_out_closed;
+    uint64_t parked_rows, parked_blocked; /* callers parked, in total */
+    uint64_t gate_waits;    /* replies that could not leave with their tick */
+    uint64_t undone_leases; /* the connection was gone before the reply left */
+    uint64_t reaps_delayed; /* leases spared while sockets were drained */
+    uint64_t tick_us_max;
+};
+
+/* What the parts add to the core. A NULL member is skipped. */
+struct hooks {
+    /* The client is inside MULTI: keep the command for EXEC and reply. Called
+     * only for commands that are neither NO_MULTI nor MULTI's own. */
+    void (*multi_queue)(struct client *c, const struct command *cmd,
+                        const struct slice *argv, uint32_t argc);
+    /* A command was refused inside MULTI: EXEC must answer EXECABORT. */
+    void (*multi_spoil)(struct client *c);
+    /* Before a command runs, for MONITOR. */
+    void (*before)(struct client *c, const struct command *cmd,
+                   const struct slice *argv, uint32_t argc);
+    /* After a command ran (not after each start-over), for statistics. `rc` is
+     * what exec returned, `us` what it took, all start-overs added up. */
+    void (*after)(struct client *c, const struct command *cmd,
+                  const struct slice *argv, uint32_t argc, enum err rc,
+                  uint64_t us);
+    /* Error reply `line` (without '-') was sent. */
+    void (*error)(struct server *s, struct slice line);
+    /* The client is about to be freed, or was RESET: drop what it has. */
+    void (*forget)(struct client *c);
+    /* Name unknown: text for the error, as Redis words it, plus a hint. */
+    void (*unknown)(const struct slice *argv, uint32_t argc, struct buf *text);
+    /* About ten times a second. */
+    void (*cron)(struct server *s);
+    /* Once a tick, after the engine and before the commit. */
+    void (*tick)(struct server *s);
+};
+
+/* A section of INFO. Sections are printed in the order of registration. */
+typedef void (*info_fn)(struct server *s, struct buf *out);
+struct info_section {
+    const char *name; /* "Server" */
+    info_fn print;    /* appends "key:value\r\n" lines */
+    bool by_default;  /* shown without `all` or its name */
+};
+#define INFO_SECTIONS_MAX 32
+
+enum server_state {
+    SERVER_LOADING, /* the log is being replayed: -LOADING */
+    SERVER_RUNNING,
+    SERVER_DRAINING, /* no new leases, no new connections */
+    SERVER_STOPPING, /* leave the loop */
+};
+
+struct server {
+    OBJ_MAGIC;
+    enum server_state state;
+    struct options opt;
+    struct loop *loop;
+    struct store *store;
+    struct engine *engine;
+    struct hooks hooks;
+
+    struct listener *listeners[LISTENERS_MAX];
+    uint32_t listener_count;
+
+    struct list clients; /* struct client.all, oldest first */
+    struct map by_id;    /* struct client.id_node */
+    uint32_t client_count;
+    uint32_t blocked_count; /* parked by cmd_block() */
+    uint64_t next_client_id;
+    struct list dirty;   /* struct client.dirty: new replies this tick */
+    struct list gated;   /* struct client.gated: marks at the gate */
+    struct list closing; /* struct client.closing: to be freed */
+    struct list resume;  /* struct client.resume: input left unread */
+
+    struct list run;       /* struct parked.run: to be started over */
+    struct heap deadlines; /* struct parked.deadline */
+
+    struct now now;  /* read once per wake-up of the loop */
+    uint64_t now_us; /* monotonic, after the last command */
+    uint32_t tick_commands;
+    bool tick_dirty;           /* something ran since the last commit */
+    bool input_held;           /* too much is unsynced: nobody is read */
+    bool input_left;           /* a read filled its buffer in this round */
+    uint64_t stalled_until_ms; /* leases are not reaped before */
+
+    char *read_buf; /* every plain read goes here first */
+    size_t read_cap;
+    struct resp_args args; /* the words of the command at hand */
+    void *arg_mem;         /* what cmd_parse() fills */
+    size_t arg_mem_cap;
+    struct buf spare_out[16]; /* reply buffers between two uses */
+    uint32_t spare_out_count;
+
+    uint64_t started_wall_ms, started_mono_ms;
+    char run_id[RUN_ID_LEN + 1];
+    struct rng rng;
+    struct server_stats stats;
+    uint64_t next_cron_ms, cron_count;
+
+    struct info_section info[INFO_SECTIONS_MAX];
+    uint32_t info_count;
+
+    int exit_code;
+    bool shutdown_now;
+    uint64_t drain_until_ms;
+};
+
+/* Build from options: opens the loop and listens, answering -LOADING until the
+ * store is ready. */
+MUST_USE enum err server_new(struct server **out, const struct options *o,
+                             struct errbuf *e);
+int server_run(struct server *s); /* returns the exit code */
+void server_free(struct server **s);
+
+/* Close the open tick: engine events, commit, stamp, send. */
+void server_end_tick(struct server *s);
+
+/* Begin to stop: as SIGTERM, or at once with `now`. */
+void server_shutdown(struct server *s, bool now);
+
+void server_info_add(struct server *s, const char *name, info_fn print,
+                     bool by_default);
+
+#endif
