@@ -218,8 +218,13 @@ bool parse_time_ms(struct slice s, uint64_t *out)
     return true;
 }
 
+static unsigned char fold(unsigned char c)
+{
+    return c >= 'A' && c <= 'Z' ? (unsigned char)(c - 'A' + 'a') : c;
+}
+
 /* One [set] at p (behind the bracket); *next is set behind the set. */
-static bool in_set(const char *p, const char *end, unsigned char c,
+static bool in_set(const char *p, const char *end, unsigned char c, bool nocase,
                    const char **next)
 {
     bool negate = p < end && *p == '^', found = false;
@@ -238,6 +243,10 @@ static bool in_set(const char *p, const char *end, unsigned char c,
             lo = hi;
             hi = t;
         }
+        if (nocase) {
+            lo = fold(lo);
+            hi = fold(hi);
+        }
         found |= c >= lo && c <= hi;
         p++;
     }
@@ -245,14 +254,17 @@ static bool in_set(const char *p, const char *end, unsigned char c,
     return found != negate;
 }
 
-bool glob_match(struct slice pattern, struct slice s)
+static bool match(struct slice pattern, struct slice s, bool nocase)
 {
     const char *p = pattern.data, *pe = p + pattern.len;
     const char *t = s.data, *te = t + s.len;
     const char *star = NULL, *star_t = NULL;
     while (t < te) {
         const char *next = p + 1;
+        unsigned char c = (unsigned char)*t;
         bool ok = false;
+        if (nocase)
+            c = fold(c);
         if (p < pe && *p == '*') {
             star = ++p; /* try with nothing, come back for more */
             star_t = t;
@@ -262,13 +274,14 @@ bool glob_match(struct slice pattern, struct slice s)
             if (*p == '?')
                 ok = true;
             else if (*p == '[')
-                ok = in_set(p + 1, pe, (unsigned char)*t, &next);
+                ok = in_set(p + 1, pe, c, nocase, &next);
             else {
                 if (*p == '\\' && p + 1 < pe) {
                     p++;
                     next = p + 1;
                 }
-                ok = *p == *t;
+                unsigned char want = (unsigned char)*p;
+                ok = (nocase ? fold(want) : want) == c;
             }
         }
         if (ok) {
@@ -284,4 +297,14 @@ bool glob_match(struct slice pattern, struct slice s)
     while (p < pe && *p == '*')
         p++;
     return p == pe;
+}
+
+bool glob_match(struct slice pattern, struct slice s)
+{
+    return match(pattern, s, false);
+}
+
+bool glob_match_nocase(struct slice pattern, struct slice s)
+{
+    return match(pattern, s, true);
 }

@@ -33,5 +33,6 @@ void civil_from_days(int64_t days, int64_t *year, unsigned *month,
 /* Redis' glob: * ? [a-z] [^a] and backslash; work is bounded by
  * len(pattern) x len(s). */
 bool glob_match(struct slice pattern, struct slice s);
+bool glob_match_nocase(struct slice pattern, struct slice s);
 
 #endif
