@@ -1,0 +1,360 @@
+/* The scheduler: queues, jobs, leases, retries.
+ *
+ *   commands --- engine_add(), engine_lease(), ... ---> engine --- rows --->
+ * store server ----- engine_tick(), engine_reap(), ------->    |
+ *                engine_commit()                           +--- events --->
+ * server
+ *
+ * The engine is a function of its inputs: it reads no clock, no socket and no
+ * random source (a seed is given), it does not log. Time comes in as
+ * `struct now`: wall time rules delays, retries, schedules and retention,
+ * monotonic time rules leases.
+ *
+ * An operation takes a gather and a struct of parameters. It first reads all
+ * that it needs, then changes; ERR_PENDING means that rows are missing and that
+ * nothing has been changed: fetch (store_fetch) and call again with the same
+ * gather. With a NULL gather it reads blocking. Every other error also means
+ * that nothing has been changed. Results borrow the engine's memory and are
+ * valid until the next call.
+ *
+ * A tick of the server looks like this:
+ *
+ *     read sockets; engine_reap(); run commands; engine_tick();
+ *     index = engine_commit()                  -- one entry for all of it
+ *
+ * Disk is the truth: everything in memory can be rebuilt from rows, by scans
+ * whose length does not depend on the backlog (see engine/core.h).
+ *
+ * Invariants (engine_check() verifies them):
+ *  1. A live job has one row in `jobs` and stands in exactly one of: ready, due
+ *     (delay or retry), parked, runs, or nowhere (held, blocked).
+ *  2. Counters per queue and state equal a recount of the rows, at any time
+ *     after engine_commit().
+ *  3. A job is in the lease table if and only if its state is running.
+ *  4. A token `<id>#<n>.<e>` is given out once; n grows with each delivery of a
+ *     job, e with each start of the server.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/event.h"
+#include "engine/options.h"
+#include "engine/waiter.h"
+#include "util/clock.h"
+#include "util/err.h"
+#include "util/id.h"
+#include "util/slice.h"
+
+struct engine;
+struct gather;
+struct store;
+
+enum job_state {
+#define STATE(NAME, number, name, next) JOB_##NAME = number,
+#include "engine/states.def"
+#undef STATE
+    JOB_STATES
+};
+
+const char *job_state_name(enum job_state s);
+/* Accepts the words of other systems too. Returns 0 for an unknown word. */
+enum job_state job_state_parse(struct slice word);
+
+/* --- life ---------------------------------------------------------------- */
+
+struct engine_config {
+    uint64_t seed;
+    /* what an option is if nobody says */
+    uint64_t lease_ms, keep_ms, keep_failed_ms;
+    uint32_t retries, backoff, jitter;
+    uint64_t base_ms, cap_ms;
+    double factor;
+    /* crashes */
+    uint32_t crashes_max;
+    uint64_t crash_window_ms, crash_delay_ms, session_grace_ms;
+    uint64_t idempotency_ms;
+    /* bounds */
+    uint64_t payload_max, lease_ms_max;
+    uint32_t names_max; /* queues, handlers, owners: each */
+    uint32_t lanes_max;
+    /* memory: entries of windows, all together and per lane; job objects */
+    uint32_t window_entries, window_lane, window_due, jobs_in_memory;
+    uint32_t slice_ops; /* work of one tick, in jobs: about a millisecond */
+};
+
+void engine_config_default(struct engine_config *c);
+
+struct engine *engine_new(struct store *store, const struct engine_config *c);
+void engine_free(struct engine **e);
+
+/* May be called at any time with changed values (CONFIG SET). */
+void engine_configure(struct engine *e, const struct engine_config *c);
+const struct engine_config *engine_get_config(const struct engine *e);
+
+/* Rebuild from the store, a slice a call, until *done. Leases get their full
+ * length again. Call once, before anything else, after the store has loaded. */
+MUST_USE enum err engine_load(struct engine *e, struct now now, bool *done,
+                              struct errbuf *err);
+
+/* Events go here as they happen, before they are durable: the receiver keeps
+ * them until the index of the tick's entry is acknowledged. `mask` has a bit
+ * per event type (1 << EVENT_x); what nobody wants is not built. */
+typedef void (*engine_event_fn)(void *ud, const struct event *ev);
+void engine_on_event(struct engine *e, uint64_t mask, engine_event_fn fn,
+                     void *ud);
+
+/* --- the loop's side ----------------------------------------------------- */
+
+/* What time brings: due jobs, retries, deadlines, refills, chores. A bounded
+ * slice; returns true if more is to be done at once. */
+bool engine_tick(struct engine *e, struct now now);
+
+/* Expired leases and ended sessions. Call it after the sockets were read: after
+ * a stall of the server an acknowledgement that waits in a socket must come
+ * before the reaper. A slice, as above. */
+bool engine_reap(struct engine *e, struct now now);
+
+/* When engine_tick() or engine_reap() have something to do, as monotonic ms; in
+ * the past if at once, UINT64_MAX for never. */
+uint64_t engine_next_ms(const struct engine *e, struct now now);
+
+/* Write what is written once a tick (counters, heads of lanes) and close the
+ * entry. Returns the index that covers everything so far. */
+uint64_t engine_commit(struct engine *e, struct now now);
+
+/* --- adding -------------------------------------------------------------- */
+
+struct add_params {
+    struct slice queue;
+    const struct slice *payloads; /* one for ADD, n for ADDM */
+    uint32_t n;
+    struct slice name; /* ID name: only with n = 1; empty: none */
+    struct slice idempotency;
+    const struct job_options *options;
+    bool estimate; /* fill start_estimate_ms */
+};
+
+struct add_result {
+    struct id id;
+    bool created; /* false: UNIQUE or IDEMPOTENCY named an older job */
+    enum job_state state;
+    int64_t start_estimate_ms; /* from now; -1: unknown */
+};
+
+/* Add `n` jobs; results[0..n) are filled.
+ *
+ * Errors:
+ *   ERR_SYNTAX    options that collide, a bad name
+ *   ERR_LIMIT     payload too long, queue full (MAXLEN), too many names
+ *   ERR_EXISTS    the name or (CONFLICT reject) unique key is taken
+ *   ERR_STATE     CONFLICT replace of a running job
+ *   ERR_MISMATCH  idempotency key used with another request
+ *   ERR_NOTFOUND, ERR_CYCLE   parents
+ */
+MUST_USE enum err engine_add(struct engine *e, struct gather *g,
+                             const struct add_params *p, struct now now,
+                             struct add_result *results, struct errbuf *err);
+
+/* --- leasing ------------------------------------------------------------- */
+
+struct lease_params {
+    const struct slice *queues; /* in order of preference */
+    uint32_t queues_n;
+    uint32_t count;
+    uint64_t lease_ms; /* 0: the job's own, else the queue's, else default */
+    struct slice worker, session;
+    const struct slice *handlers; /* only these; n = 0: any */
+    uint32_t handlers_n;
+    struct slice idempotency;
+};
+
+struct lease_view {
+    struct slice token;
+    struct id id;
+    struct slice name, queue, handler, owner, payload;
+    uint32_t attempt;  /* 1 + failures and crashes so far */
+    uint32_t delivery; /* n of the token: a fencing number */
+    uint32_t failures, crashes, retries, priority;
+    uint64_t created_ms, lease_ms, timeout_ms, deadline_ms /* wall, 0: none */;
+    struct slice checkpoint, trace, meta, tags /* encoded: see tag_next() */;
+};
+typedef void (*lease_fn)(void *ud, const struct lease_view *v);
+
+/* Lease up to `count` jobs and call `fn` for each.
+ *
+ * Errors:
+ *   ERR_EMPTY     nothing can be leased now
+ *   ERR_MISMATCH  idempotency key used with another request
+ */
+MUST_USE enum err engine_lease(struct engine *e, struct gather *g,
+                               const struct lease_params *p, struct now now,
+                               lease_fn fn, void *ud, struct errbuf *err);
+
+/* The reply with these leases never left: take them back, uncounted. */
+void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
+                       struct now now);
+
+/* Stand in line for a lease with these parameters (copied). `w` keeps its place
+ * until engine_unwait() or until its lease succeeds; asking again while in line
+ * is free. */
+void engine_wait_lease(struct engine *e, struct waiter *w,
+                       const struct lease_params *p);
+/* Wait until one of these jobs ends. */
+void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
+                      uint32_t n);
+/* Leave all lines; a wake-up that was meant for `w` goes to the next. */
+void engine_unwait(struct engine *e, struct waiter *w);
+
+/* A session is alive while connections are attached to it; session_grace_ms
+ * after the last one left, its leases are released. */
+void engine_session_attach(struct engine *e, struct slice session);
+void engine_session_detach(struct engine *e, struct slice session,
+                           struct now now);
+
+/* --- with a lease -------------------------------------------------------- */
+
+/* Called once per token, in order: ERR_OK, or why not (NOTFOUND, FINISHED,
+ * STALE, in this order of examination; SYNTAX for what is no token). */
+typedef void (*token_fn)(void *ud, uint32_t i, enum err rc, const char *why);
+
+struct ack_params {
+    const struct slice *tokens;
+    uint32_t n;
+    struct slice result; /* kept with the job; of all tokens */
+};
+/* Errors (of the call as a whole): ERR_PENDING, ERR_LIMIT. */
+MUST_USE enum err engine_ack(struct engine *e, struct gather *g,
+                             const struct ack_params *p, struct now now,
+                             token_fn fn, void *ud, struct errbuf *err);
+
+struct nack_params {
+    const struct slice *tokens;
+    uint32_t n;
+    struct slice error, type, stack;
+    int64_t code;
+    bool has_delay, permanent, snooze; /* snooze: delay_ms, uncounted */
+    uint64_t delay_ms;
+};
+MUST_USE enum err engine_nack(struct engine *e, struct gather *g,
+                              const struct nack_params *p, struct now now,
+                              token_fn fn, void *ud, struct errbuf *err);
+
+/* Give back uncounted, to the old place. */
+MUST_USE enum err engine_release(struct engine *e, struct gather *g,
+                                 const struct slice *tokens, uint32_t n,
+                                 struct now now, token_fn fn, void *ud,
+                                 struct errbuf *err);
+
+enum lease_order { ORDER_CONTINUE, ORDER_CANCEL, ORDER_LOST };
+typedef void (*extend_fn)(void *ud, uint32_t i, uint64_t left_ms,
+                          enum lease_order order);
+/* Renew; `lease_ms` 0 keeps the length. A token that is not in force gets
+ * ORDER_LOST. */
+MUST_USE enum err engine_extend(struct engine *e, const struct slice *tokens,
+                                uint32_t n, uint64_t lease_ms, struct now now,
+                                extend_fn fn, void *ud, struct errbuf *err);
+
+/* Errors of these three: those of token_fn. */
+MUST_USE enum err engine_progress(struct engine *e, struct gather *g,
+                                  struct slice token, uint32_t percent,
+                                  struct slice text, struct now now,
+                                  struct errbuf *err);
+MUST_USE enum err engine_checkpoint(struct engine *e, struct gather *g,
+                                    struct slice token, struct slice bytes,
+                                    struct now now, struct errbuf *err);
+/* *first: this effect was not yet done by any execution of the job. */
+MUST_USE enum err engine_effect(struct engine *e, struct gather *g,
+                                struct slice token, struct slice key,
+                                struct now now, bool *first,
+                                struct errbuf *err);
+
+/* --- looking ------------------------------------------------------------- */
+
+struct job_view {
+    struct id id;
+    struct slice name, queue, handler, owner;
+    enum job_state state;
+    uint32_t priority, retries, failures, crashes, deliveries;
+    uint64_t created_ms, run_at_ms, finished_ms; /* 0: not */
+    uint64_t lease_ms, timeout_ms, expires_at_ms, deadline_at_ms;
+    bool keep_given;
+    uint64_t keep_ms;
+    struct slice unique, batch, trace, meta, tags;
+    struct slice payload;
+    /* running */
+    struct slice worker, session;
+    uint64_t started_ms, lease_left_ms;
+    uint32_t progress;
+    struct slice progress_text, checkpoint;
+    bool cancelling;
+    /* finished, or failed before */
+    struct slice reason; /* error, permanent, poison, lost, deadline ... */
+    struct slice error, error_type;
+    bool has_result;
+    struct slice result;
+};
+
+/* `ref` is an id or a name. Errors: ERR_NOTFOUND, ERR_SYNTAX. */
+MUST_USE enum err engine_find(struct engine *e, struct gather *g,
+                              struct slice ref, struct id *id,
+                              struct errbuf *err);
+MUST_USE enum err engine_get(struct engine *e, struct gather *g,
+                             struct slice ref, struct now now,
+                             struct job_view *v, struct errbuf *err);
+
+struct execution_view {
+    uint32_t n;
+    struct slice outcome; /* running completed failed lost released ... */
+    uint64_t started_ms, ended_ms;
+    struct slice worker, error, error_type;
+    int64_t code;
+};
+typedef void (*execution_fn)(void *ud, const struct execution_view *v);
+/* Oldest first, at most the newest hundred. */
+MUST_USE enum err engine_executions(struct engine *e, struct gather *g,
+                                    struct slice ref, struct now now,
+                                    execution_fn fn, void *ud,
+                                    struct errbuf *err);
+
+/* --- queues -------------------------------------------------------------- */
+
+struct queue_view {
+    struct slice name;
+    uint32_t id;
+    bool paused, exists;
+    uint64_t live[JOB_STATES];               /* by state, finished ones too */
+    uint64_t added, completed, failed, lost; /* since ever */
+    uint64_t waiters;
+    uint64_t oldest_ready_ms; /* since when, wall; 0: none waits */
+    uint32_t lanes;
+};
+/* Errors: ERR_NOTFOUND. */
+MUST_USE enum err engine_queue(struct engine *e, struct slice queue,
+                               struct now now, struct queue_view *v,
+                               struct errbuf *err);
+typedef void (*queue_fn)(void *ud, const struct queue_view *v);
+/* Every queue, by name. */
+void engine_queues(struct engine *e, struct now now, queue_fn fn, void *ud);
+
+MUST_USE enum err engine_queue_pause(struct engine *e, struct slice queue,
+                                     bool paused, struct now now,
+                                     struct errbuf *err);
+
+/* --- for people and tests ------------------------------------------------ */
+
+struct engine_stats {
+    uint64_t jobs_live, jobs_finished, running, scheduled, ready;
+    uint64_t queues, handlers, owners, lanes, sessions, waiters;
+    uint64_t jobs_in_memory, window_entries, due_entries, memory_bytes;
+    uint64_t refills, leases_lost, added, leased, completed, failed;
+};
+void engine_get_stats(const struct engine *e, struct engine_stats *out);
+
+/* Recount rows and verify the invariants above: slow, for tests and debug. The
+ * first violation is told in *err (ERR_INTERNAL). */
+MUST_USE enum err engine_check(struct engine *e, struct errbuf *err);
+
+#endif
