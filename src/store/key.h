@@ -42,8 +42,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/id.h"
 #include "store/store.h"
+#include "util/id.h"
 #include "util/slice.h"
 
 #define KEY_NAME_MAX 255 /* of a name that is a part of a key */

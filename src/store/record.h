@@ -39,8 +39,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "store/id.h"
 #include "util/assert.h"
+#include "util/id.h"
 #include "util/slice.h"
 
 /* What is left to read. `bad` stays set once a read failed, and reads then
