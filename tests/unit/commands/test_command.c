@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "commands/command.h"
+#include "option_pairs.h"
 
 struct after {
     struct slice id;
@@ -287,6 +288,13 @@ static void fixed_and_optional_arguments_have_their_arity(void **state)
     assert_int_equal(parse(&addm, "ADDM 1 a b c"), ERR_SYNTAX);
 }
 
+static void every_pair_of_options_follows_from_the_table(void **state)
+{
+    (void)state;
+    static const struct command *const table[] = {&job_add, NULL};
+    assert_int_equal(pairs_check(table), 15 * 15);
+}
+
 static void parsing_an_add_costs_well_under_a_microsecond(void **state)
 {
     (void)state;
@@ -320,6 +328,7 @@ int main(void)
         cmocka_unit_test(errors_name_the_word_and_what_is_allowed),
         cmocka_unit_test(too_few_words_is_redis_error),
         cmocka_unit_test(fixed_and_optional_arguments_have_their_arity),
+        cmocka_unit_test(every_pair_of_options_follows_from_the_table),
         cmocka_unit_test(parsing_an_add_costs_well_under_a_microsecond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
