@@ -29,6 +29,7 @@ struct cmd_index {
     struct words words;       /* option name -> number; ALSO -> ALSO_WORD */
     uint8_t group[OPTS_MAX];  /* number of the option's group, 0 = none */
     uint8_t parent[OPTS_MAX]; /* number of its parent, or NO_OPT */
+    uint32_t number;
     unsigned name_words;
     unsigned required; /* words, with the name's */
     unsigned n_args, n_opts;
@@ -146,7 +147,7 @@ static struct cmd_index *index_make(const struct command *cmd)
     return ix;
 }
 
-static const struct cmd_index *index_of(const struct command *cmd)
+static struct cmd_index *index_of(const struct command *cmd)
 {
     if (indexes.slots != NULL)
         for (uint32_t i = slot_of(cmd);; i++) {
@@ -157,6 +158,16 @@ static const struct cmd_index *index_of(const struct command *cmd)
                 return ix;
         }
     return index_make(cmd);
+}
+
+uint32_t cmd_number(const struct command *cmd)
+{
+    return index_of(cmd)->number;
+}
+
+void cmd_set_number(const struct command *cmd, uint32_t number)
+{
+    index_of(cmd)->number = number;
 }
 
 int cmd_arity(const struct command *cmd)

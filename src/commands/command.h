@@ -193,6 +193,10 @@ bool cmd_given(const struct cmd_ctx *c, const char *opt_name);
  * names the word that was wrong and what is allowed. */
 MUST_USE enum err cmd_parse(struct cmd_ctx *c);
 
+/* The number that the registry gave it, for arrays of counters. */
+uint32_t cmd_number(const struct command *cmd);
+void cmd_set_number(const struct command *cmd, uint32_t number);
+
 /* Number of words with the name(s), as COMMAND shows it: negative if more may
  * follow. */
 int cmd_arity(const struct command *cmd);

@@ -43,6 +43,7 @@ static struct cmd_entry *add_entry(struct registry *r,
     struct cmd_entry *entry = NEW(struct cmd_entry);
     entry->cmd = cmd;
     entry->number = r->len;
+    cmd_set_number(cmd, r->len);
     entry->arity = cmd_arity(cmd);
     entry->parent = parent;
     entry->name = mem_dup(slice_str(cmd->name));

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "commands/registry.h"
 #include "resp/parse.h"
 #include "server/options.h"
 #include "util/buf.h"
@@ -87,8 +88,6 @@ struct hooks {
     void (*error)(struct server *s, struct slice line);
     /* The client is about to be freed, or was RESET: drop what it has. */
     void (*forget)(struct client *c);
-    /* Name unknown: text for the error, as Redis words it, plus a hint. */
-    void (*unknown)(const struct slice *argv, uint32_t argc, struct buf *text);
     /* About ten times a second. */
     void (*cron)(struct server *s);
     /* Once a tick, after the engine and before the commit. */
@@ -119,6 +118,10 @@ struct server {
     struct store *store;
     struct engine *engine;
     struct hooks hooks;
+    /* All commands: filled before the loop starts, by server_commands_init()
+     * (commands.c). dispatch() asks registry_resolve(), which words the errors
+     * for unknown names. */
+    struct registry registry;
 
     struct listener *listeners[LISTENERS_MAX];
     uint32_t listener_count;

@@ -87,6 +87,7 @@ static void numbers_are_dense(void **state)
     assert_int_equal(r.len, 8);
     for (uint32_t i = 0; i < r.len; i++)
         assert_int_equal(r.entries[i]->number, i);
+    assert_int_equal(cmd_number(&job_add), 1);
 }
 
 static void a_container_alone_runs_only_if_it_can(void **state)
