@@ -1,0 +1,234 @@
+#include "bench/compare.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "bench/load.h"
+#include "bench/proto.h"
+#include "bench/spawn.h"
+#include "util/alloc.h"
+#include "util/parse.h"
+
+#define SHAPES_MAX 32
+
+enum side { OURS, REDIS, SIDES };
+
+struct samples {
+    double *rate, *p99_ms;
+};
+
+struct shape {
+    uint32_t connections, pipeline;
+    struct samples side[SIDES];
+};
+
+struct compare {
+    struct workload w[SIDES];
+    pid_t pid[SIDES];
+    struct shape shape[SHAPES_MAX];
+    uint32_t shapes, rounds;
+    struct buf dir[SIDES], log[SIDES];
+};
+
+static enum err bad_shapes(const struct workload *w, struct errbuf *e)
+{
+    return err_set(e, ERR_SYNTAX,
+                   "--shapes: '%s' is not allowed: up to %d of "
+                   "connections:pipeline, with commas, as 16:64",
+                   w->shapes, SHAPES_MAX);
+}
+
+static enum err shapes_parse(struct compare *c, const struct workload *w,
+                             struct errbuf *e)
+{
+    const char *s = w->shapes;
+    while (*s != '\0') {
+        size_t n = strcspn(s, ","), k = strcspn(s, ":");
+        uint64_t connections, pipeline;
+        if (c->shapes == SHAPES_MAX || k >= n ||
+            !parse_u64(slice_of(s, k), &connections) ||
+            !parse_u64(slice_of(s + k + 1, n - k - 1), &pipeline) ||
+            connections < 1 || connections > CONNECTIONS_MAX || pipeline < 1 ||
+            pipeline > PIPELINE_MAX)
+            return bad_shapes(w, e);
+        struct shape *shape = &c->shape[c->shapes++];
+        *shape =
+            (struct shape){(uint32_t)connections, (uint32_t)pipeline, {{0}}};
+        for (int i = 0; i < SIDES; i++) {
+            shape->side[i].rate = mem_zalloc(w->rounds * sizeof(double));
+            shape->side[i].p99_ms = mem_zalloc(w->rounds * sizeof(double));
+        }
+        s += n + (s[n] == ',');
+    }
+    return c->shapes > 0 ? ERR_OK : bad_shapes(w, e);
+}
+
+static enum err folders(struct compare *c, const struct workload *w,
+                        struct errbuf *e)
+{
+    static const char *const names[SIDES] = {"belfry", "redis"};
+    char template[] = "/tmp/belfry-bench.XXXXXX";
+    const char *base = w->dir != NULL ? w->dir : mkdtemp(template);
+    if (base == NULL)
+        return err_sys(e, ERR_IO, errno, "create %s", template);
+    if (w->dir != NULL && mkdir(w->dir, 0700) != 0 && errno != EEXIST)
+        return err_sys(e, ERR_IO, errno, "create %s", w->dir);
+    for (int i = 0; i < SIDES; i++) {
+        buf_printf(&c->dir[i], "%s/%s", base, names[i]);
+        buf_printf(&c->log[i], "%s/%s.log", base, names[i]);
+        const char *path = buf_cstr(&c->dir[i]);
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+            return err_sys(e, ERR_IO, errno, "create %s", path);
+        buf_cstr(&c->log[i]);
+    }
+    printf("data and logs in %s\n", base);
+    return ERR_OK;
+}
+
+static enum err start(struct compare *c, const struct workload *w,
+                      struct errbuf *e)
+{
+    char port[SIDES][8];
+    for (int i = 0; i < SIDES; i++)
+        snprintf(port[i], sizeof(port[i]), "%u", c->w[i].port);
+    const char *const redis[] = {
+        w->redis, "--bind",           "127.0.0.1", "--port", port[REDIS],
+        "--dir",  c->dir[REDIS].data, "--save",    "",       "--appendonly",
+        "yes",    "--appendfsync",    "always",    NULL};
+    const char *const ours[] = {
+        w->start,          "--bind",        "127.0.0.1", "--port",
+        port[OURS],        "--http-port",   "0",         "--dir",
+        c->dir[OURS].data, "--appendfsync", "always",    NULL};
+    enum err rc = spawn_server(&c->w[REDIS], redis, c->log[REDIS].data,
+                               &c->pid[REDIS], e);
+    if (rc == ERR_OK && w->start != NULL)
+        rc = spawn_server(&c->w[OURS], ours, c->log[OURS].data, &c->pid[OURS],
+                          e);
+    return rc;
+}
+
+/* Shapes with little in flight are slow: fewer jobs, so that each shape takes
+ * about as long. */
+static uint64_t jobs_for(const struct workload *w, const struct shape *s)
+{
+    uint64_t in_flight = (uint64_t)s->connections * s->pipeline;
+    uint64_t jobs = in_flight == 1   ? w->jobs / 25
+                    : in_flight < 64 ? w->jobs / 5
+                                     : w->jobs;
+    return jobs < in_flight ? in_flight : jobs;
+}
+
+static enum err measure(struct compare *c, enum side side, struct shape *s,
+                        struct errbuf *e)
+{
+    struct workload w = c->w[side];
+    struct result r;
+    w.connections = s->connections;
+    w.pipeline = s->pipeline;
+    w.jobs = jobs_for(&c->w[side], s);
+    result_init(&r);
+    enum err rc = load_run(&w, &r, e);
+    if (rc == ERR_OK && r.errors > 0)
+        rc = err_set(e, ERR_STATE, "%s", r.first_error);
+    if (rc == ERR_OK) {
+        s->side[side].rate[c->rounds] = result_rate(&r);
+        s->side[side].p99_ms[c->rounds] =
+            (double)histogram_percentile(r.latency[LAT_LIFE], 99) / 1e3;
+        if (w.json)
+            result_json(&r, &w, stdout);
+    } else {
+        err_wrap(e, "%s %u:%u", w.proto->name, s->connections, s->pipeline);
+    }
+    result_release(&r);
+    return rc;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts. */
+static double median(double *v, uint32_t n)
+{
+    qsort(v, n, sizeof(*v), by_value);
+    return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+static void print(struct compare *c)
+{
+    printf("lives a second, medians of %u rounds (least..most); p99 of a life "
+           "in ms\n%-9s %30s %30s %6s %15s\n",
+           c->rounds, "shape", "belfry", "redis-stream always", "ratio",
+           "p99 ms");
+    for (uint32_t i = 0; i < c->shapes; i++) {
+        struct shape *s = &c->shape[i];
+        double rate[SIDES], p99[SIDES];
+        char shape[24], text[SIDES][64];
+        for (int k = 0; k < SIDES; k++) {
+            rate[k] = median(s->side[k].rate, c->rounds);
+            p99[k] = median(s->side[k].p99_ms, c->rounds);
+            snprintf(text[k], sizeof(text[k]), "%.0f (%.0f..%.0f)", rate[k],
+                     s->side[k].rate[0], s->side[k].rate[c->rounds - 1]);
+        }
+        snprintf(shape, sizeof(shape), "%u:%u", s->connections, s->pipeline);
+        printf("%-9s %30s %30s %6.2f %7.2f %7.2f\n", shape, text[OURS],
+               text[REDIS], rate[OURS] / rate[REDIS], p99[OURS], p99[REDIS]);
+    }
+}
+
+static enum err rounds(struct compare *c, const struct workload *w,
+                       struct errbuf *e)
+{
+    while (c->rounds < w->rounds) {
+        for (uint32_t i = 0; i < c->shapes; i++)
+            for (int k = 0; k < SIDES; k++) {
+                /* Who is first changes from round to round. */
+                enum side side = (enum side)((k + (int)c->rounds) % SIDES);
+                enum err rc = measure(c, side, &c->shape[i], e);
+                if (rc != ERR_OK)
+                    return rc;
+            }
+        c->rounds++;
+        if (!w->quiet)
+            fprintf(stderr, "round %u of %u\n", c->rounds, w->rounds);
+    }
+    return ERR_OK;
+}
+
+enum err compare_run(const struct workload *w, struct errbuf *e)
+{
+    struct compare c = {.w = {*w, *w}};
+    for (int i = 0; i < SIDES; i++) {
+        c.w[i].mix = MIX_LIFE;
+        c.w[i].quiet = true;
+    }
+    c.w[REDIS].proto = &proto_redis_stream;
+    c.w[REDIS].port = w->port + 1;
+    c.w[REDIS].host = "127.0.0.1";
+    c.w[REDIS].setup_n = 0;
+    c.w[REDIS].server_pid = 0;
+    enum err rc = shapes_parse(&c, w, e);
+    if (rc == ERR_OK)
+        rc = folders(&c, w, e);
+    if (rc == ERR_OK)
+        rc = start(&c, w, e);
+    if (rc == ERR_OK)
+        rc = rounds(&c, w, e);
+    if (c.rounds > 0)
+        print(&c);
+    for (int i = 0; i < SIDES; i++) {
+        spawn_stop(&c.pid[i]);
+        buf_release(&c.dir[i]);
+        buf_release(&c.log[i]);
+    }
+    for (uint32_t i = 0; i < c.shapes; i++)
+        for (int k = 0; k < SIDES; k++) {
+            mem_free(c.shape[i].side[k].rate);
+            mem_free(c.shape[i].side[k].p99_ms);
+        }
+    return rc;
+}

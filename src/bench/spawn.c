@@ -1,0 +1,74 @@
+#include "bench/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/conn.h"
+#include "util/clock.h"
+
+#define START_TIMEOUT_US 30000000
+#define STOP_TIMEOUT_US 10000000
+#define POLL_MS 20
+
+static bool answers(const struct workload *w)
+{
+    struct conn c;
+    struct errbuf e;
+    bool ok = conn_open(&c, w, 0, &e) == ERR_OK &&
+              conn_ask(&c, "PING", NULL, &e) == ERR_OK;
+    conn_close(&c);
+    return ok;
+}
+
+enum err spawn_server(const struct workload *w, const char *const *argv,
+                      const char *log, pid_t *pid, struct errbuf *e)
+{
+    *pid = fork();
+    if (*pid < 0)
+        return err_sys(e, ERR_IO, errno, "fork");
+    if (*pid == 0) {
+        int fd = open(log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+        if (fd >= 0) {
+            dup2(fd, STDOUT_FILENO);
+            dup2(fd, STDERR_FILENO);
+        }
+        /* execvp() does not write to them. */
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    uint64_t end = clock_mono_us() + START_TIMEOUT_US;
+    while (!answers(w)) {
+        int status;
+        if (waitpid(*pid, &status, WNOHANG) == *pid) {
+            *pid = 0;
+            return err_set(e, ERR_IO, "%s did not start; see %s", argv[0], log);
+        }
+        if (clock_mono_us() > end) {
+            spawn_stop(pid);
+            return err_set(e, ERR_IO, "%s does not answer; see %s", argv[0],
+                           log);
+        }
+        poll(NULL, 0, POLL_MS);
+    }
+    return ERR_OK;
+}
+
+void spawn_stop(pid_t *pid)
+{
+    if (*pid <= 0)
+        return;
+    uint64_t end = clock_mono_us() + STOP_TIMEOUT_US;
+    int status;
+    kill(*pid, SIGTERM);
+    while (waitpid(*pid, &status, WNOHANG) == 0) {
+        if (clock_mono_us() > end)
+            kill(*pid, SIGKILL);
+        poll(NULL, 0, POLL_MS);
+    }
+    *pid = 0;
+}

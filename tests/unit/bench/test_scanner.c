@@ -1,0 +1,111 @@
+/* The scanner, by itself: the program's objects are in no library. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/scanner.c"
+#include "util/buf.h"
+
+static void note(void *ud, const struct scan_item *item)
+{
+    struct buf *b = ud;
+    buf_printf(b, "%c%u.%lld", "+-:$_*"[item->kind], item -> depth,
+               (long long)item -> index);
+    if (item->kind == SCAN_INT || item->kind == SCAN_ARRAY)
+        buf_printf(b, "=%lld", (long long)item->n);
+    else
+        buf_printf(b, "=%.*s", SLICE_FMT(item->text));
+    buf_add_char(b, ' ');
+}
+
+static const char nested[] = "*2\r\n*3\r\n$5\r\ntoken\r\n$2\r\na\n\r\n$-1\r\n"
+                             "%1\r\n+k\r\n:-7\r\n";
+static const char nested_items[] = "*0.0=2 *1.0=3 $2.0=token $2.1=a\n _2.2=-1 "
+                                   "*1.1=2 +2.0=k :2.1=-7 ";
+
+static void a_nested_reply_is_told_item_by_item(void **state)
+{
+    (void)state;
+    struct scanner s = {0};
+    struct buf b = {0};
+    size_t used;
+    assert_int_equal(SCAN_DONE,
+                     scanner_step(&s, slice_str(nested), &used, note, &b));
+    assert_int_equal(used, sizeof(nested) - 1);
+    assert_string_equal(buf_cstr(&b), nested_items);
+    buf_release(&b);
+}
+
+static void a_reply_cut_anywhere_is_resumed(void **state)
+{
+    (void)state;
+    for (size_t cut = 0; cut < sizeof(nested) - 1; cut++) {
+        struct scanner s = {0};
+        struct buf b = {0};
+        size_t used, more;
+        assert_int_equal(SCAN_MORE, scanner_step(&s, slice_of(nested, cut),
+                                                 &used, note, &b));
+        assert_true(used <= cut);
+        assert_int_equal(SCAN_DONE, scanner_step(&s, slice_str(nested + used),
+                                                 &more, note, &b));
+        assert_int_equal(used + more, sizeof(nested) - 1);
+        assert_string_equal(buf_cstr(&b), nested_items);
+        buf_release(&b);
+    }
+}
+
+static void one_step_takes_one_reply(void **state)
+{
+    (void)state;
+    struct scanner s = {0};
+    struct buf b = {0};
+    size_t used;
+    assert_int_equal(SCAN_DONE, scanner_step(&s, SLICE_LIT("*0\r\n-ERR x\r\n"),
+                                             &used, note, &b));
+    assert_int_equal(used, 4);
+    buf_release(&b);
+}
+
+static void what_is_no_reply_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"HTTP/1.1 200\r\n", ":12x\r\n", "$x\r\n",
+                                      "+ok\n", "*99999999999\r\n"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct scanner s = {0};
+        struct buf b = {0};
+        size_t used;
+        assert_int_equal(SCAN_BAD,
+                         scanner_step(&s, slice_str(bad[i]), &used, note, &b));
+        buf_release(&b);
+    }
+}
+
+static void nesting_is_bounded(void **state)
+{
+    (void)state;
+    struct scanner s = {0};
+    struct buf in = {0}, b = {0};
+    size_t used;
+    for (int i = 0; i <= SCAN_DEPTH_MAX; i++)
+        buf_add_str(&in, "*1\r\n");
+    assert_int_equal(SCAN_BAD,
+                     scanner_step(&s, buf_slice(&in), &used, note, &b));
+    buf_release(&in);
+    buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nested_reply_is_told_item_by_item),
+        cmocka_unit_test(a_reply_cut_anywhere_is_resumed),
+        cmocka_unit_test(one_step_takes_one_reply),
+        cmocka_unit_test(what_is_no_reply_is_refused),
+        cmocka_unit_test(nesting_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
