@@ -1,0 +1,121 @@
+#include "net/loop.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "util/alloc.h"
+
+struct loop {
+    struct event_base *base;
+    struct event timer, wake;
+    uint64_t armed_ms; /* when the timer fires; 0 = not armed */
+    int wake_fd;
+    atomic_bool woken;
+};
+
+static void on_timer(evutil_socket_t fd, short what, void *ud)
+{
+    struct loop *l = (struct loop *)ud;
+    (void)fd;
+    (void)what;
+    l->armed_ms = 0;
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *ud)
+{
+    struct loop *l = (struct loop *)ud;
+    uint64_t n;
+    (void)what;
+    (void)!read(fd, &n, sizeof(n));
+    /* Behind the read: a wake that comes between the two is not lost, at worst
+     * it wakes the loop once more. */
+    atomic_store(&l->woken, false);
+}
+
+enum err loop_new(struct loop **out, struct errbuf *e)
+{
+    struct event_config *config = event_config_new();
+    struct loop *l = NEW(struct loop);
+    l->wake_fd = -1;
+    if (config == NULL)
+        goto fail;
+    (void)event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+    /* Reading stops and starts without a system call each. */
+    (void)event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+    l->base = event_base_new_with_config(config);
+    if (l->base == NULL)
+        goto fail;
+    l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (l->wake_fd < 0)
+        goto fail;
+    (void)event_assign(&l->wake, l->base, l->wake_fd, EV_READ | EV_PERSIST,
+                       on_wake, l);
+    (void)evtimer_assign(&l->timer, l->base, on_timer, l);
+    if (event_add(&l->wake, NULL) != 0)
+        goto fail;
+    event_config_free(config);
+    *out = l;
+    return ERR_OK;
+
+fail:
+    if (config != NULL)
+        event_config_free(config);
+    loop_free(&l);
+    return err_sys(e, ERR_IO, errno, "cannot set up the event loop");
+}
+
+void loop_free(struct loop **lp)
+{
+    struct loop *l = *lp;
+    if (l == NULL)
+        return;
+    if (l->base != NULL) {
+        if (l->wake_fd >= 0) {
+            (void)event_del(&l->wake);
+            (void)event_del(&l->timer);
+        }
+        event_base_free(l->base);
+    }
+    if (l->wake_fd >= 0)
+        (void)close(l->wake_fd);
+    FREE(lp);
+}
+
+void loop_wait(struct loop *l, uint64_t now_ms, uint64_t until_ms)
+{
+    if (until_ms <= now_ms) {
+        (void)event_base_loop(l->base, EVLOOP_NONBLOCK);
+        return;
+    }
+    /* A timer that fires too early costs one empty turn, which is cheaper than
+     * moving it with each wait. */
+    if (l->armed_ms == 0 || until_ms < l->armed_ms || l->armed_ms <= now_ms) {
+        uint64_t ms = until_ms - now_ms;
+        if (ms > 60000)
+            ms = 60000;
+        struct timeval tv = {(time_t)(ms / 1000),
+                             (suseconds_t)(ms % 1000 * 1000)};
+        (void)evtimer_add(&l->timer, &tv);
+        l->armed_ms = now_ms + ms;
+    }
+    (void)event_base_loop(l->base, EVLOOP_ONCE);
+}
+
+void loop_wake(struct loop *l)
+{
+    uint64_t one = 1;
+    if (!atomic_exchange(&l->woken, true)) {
+        int saved = errno; /* we may be in a signal handler */
+        (void)!write(l->wake_fd, &one, sizeof(one));
+        errno = saved;
+    }
+}
+
+struct event_base *loop_base(struct loop *l)
+{
+    return l->base;
+}
