@@ -50,6 +50,7 @@ enum cmd_flag {
     CMD_NEW_WORK = 1 << 10, /* refused first when the disk fills (NOSPACE) */
     CMD_SECRET = 1 << 11,   /* arguments are not shown in MONITOR, SLOWLOG */
     CMD_DEBUG = 1 << 12,    /* needs enable-debug-command */
+    CMD_LEASES = 1 << 13,   /* gives out jobs: not while the server drains */
 };
 
 enum opt_type {
@@ -179,7 +180,11 @@ struct cmd_ctx {
     uint64_t deadline_mono_ms; /* first set by cmd_block(), kept afterwards */
     struct slice client_name;
     uint64_t client_id;
-    void *host; /* the server's own, for its own commands only */
+    /* Tokens that this reply gives out, each followed by a line feed. If the
+     * connection is gone before the reply left, they are taken back. */
+    struct buf *leased;
+    struct slice session; /* exec sets it: the connection belongs to it now */
+    void *host;           /* the server's own, for its own commands only */
 };
 
 /* Park the caller until its waiter is woken or `deadline_mono_ms`

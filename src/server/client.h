@@ -30,7 +30,6 @@
 
 #include "resp/parse.h"
 #include "resp/reply.h"
-#include "server/options.h"
 #include "server/server.h"
 #include "util/buf.h"
 #include "util/list.h"
@@ -58,6 +57,9 @@ enum client_flag {
     CLIENT_KILLED = 1 << 10,
 };
 
+enum client_class { CLASS_NORMAL = OBUF_NORMAL, CLASS_PUBSUB = OBUF_PUBSUB };
+
+/* CLIENT REPLY: SKIP is said by a command and becomes SKIPPING for the next. */
 enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP, REPLY_SKIPPING };
 
 struct mark {
@@ -85,28 +87,30 @@ struct client {
     /* input */
     struct resp_parser parser;
     struct buf in;
-    size_t in_used; /* bytes of `in` whose commands have run */
+    size_t in_used; /* bytes at the front of `in` whose commands have run */
 
     /* output */
     struct buf out;
-    uint64_t sent, queued; /* positions; out holds [sent, queued) */
-    size_t out_used;       /* bytes at the front of out that were sent */
-    uint64_t gated_from;   /* first gated byte of this tick, or UINT64_MAX */
+    uint64_t out_base;   /* position of out.data[0] */
+    size_t out_used;     /* bytes at the front of out that were sent */
+    uint64_t gated_from; /* first gated byte of this tick, or UINT64_MAX */
     struct mark *marks;
     uint32_t mark_count, mark_cap;
-    struct list undos;
+    struct list undos; /* struct undo.link: leases in replies not yet sent */
+    char **sessions;   /* of workers, attached to this connection */
+    uint32_t session_count;
     uint64_t soft_since_ms; /* over the soft limit since; 0 = is not */
 
     struct parked *parked; /* the one command that waits, or NULL */
 
-    struct list all, dirty, gated, closing, resume;
+    struct list all, dirty, gated, closing, resume, held;
     struct map_node id_node;
 
     /* for CLIENT LIST and INFO */
     char *name; /* NULL = none */
     char *lib_name, *lib_ver;
     uint64_t created_mono_ms, active_mono_ms;
-    const struct command *last_cmd;
+    const struct cmd_entry *last_cmd;
     uint64_t in_bytes, out_bytes, commands;
 
     /* owned by the parts (see struct hooks.forget) */

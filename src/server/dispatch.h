@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "commands/command.h"
+#include "commands/registry.h"
 #include "util/slice.h"
 
 struct client;
@@ -30,24 +30,17 @@ static inline struct client *ctx_client(const struct cmd_ctx *ctx)
  * (parked callers, MULTI) is copied by whoever keeps it. */
 void dispatch(struct client *c, const struct slice *argv, uint32_t argc);
 
-/* The checks of dispatch() alone: ERR_OK, or the reason of the refusal in *e.
- * Arguments are parsed too, so that MULTI refuses bad words when they are
- * queued. */
-MUST_USE enum err dispatch_check(struct client *c, const struct command *cmd,
-                                 const struct slice *argv, uint32_t argc,
-                                 struct errbuf *e);
-
 /* Run a command inside another (EXEC), replying into the outer one's reply.
  * Never blocks. With `first`, ERR_PENDING may come back and must be returned by
  * the outer exec, which starts over when the rows are there; it has changed
  * nothing yet. Otherwise rows that are missing are read at once. Errors have
  * been replied. */
 MUST_USE enum err dispatch_inner(struct cmd_ctx *outer,
-                                 const struct command *cmd,
+                                 const struct cmd_entry *entry,
                                  const struct slice *argv, uint32_t argc,
                                  bool first);
 
-/* Error reply outside of an exec. */
+/* Error reply outside of an exec, for instance of a protocol error. */
 void dispatch_refuse(struct client *c, enum err code, const char *text);
 
 #endif

@@ -28,8 +28,8 @@
 #include <stdint.h>
 
 #include "commands/registry.h"
+#include "conf/conf.h"
 #include "resp/parse.h"
-#include "server/options.h"
 #include "util/buf.h"
 #include "util/clock.h"
 #include "util/err.h"
@@ -46,8 +46,8 @@
 #define RUN_ID_LEN 40
 
 struct client;
-struct command;
 struct engine;
+struct gather;
 struct listener;
 struct loop;
 struct server;
@@ -70,22 +70,24 @@ struct server_stats {
 
 /* What the parts add to the core. A NULL member is skipped. */
 struct hooks {
-    /* The client is inside MULTI: keep the command for EXEC and reply. Called
-     * only for commands that are neither NO_MULTI nor MULTI's own. */
-    void (*multi_queue)(struct client *c, const struct command *cmd,
+    /* The client is inside MULTI. True: the command was kept for EXEC and has
+     * its reply; false: it runs now (EXEC, DISCARD ...). Its words have been
+     * parsed and are right. */
+    bool (*multi_queue)(struct client *c, const struct cmd_entry *entry,
                         const struct slice *argv, uint32_t argc);
     /* A command was refused inside MULTI: EXEC must answer EXECABORT. */
     void (*multi_spoil)(struct client *c);
     /* Before a command runs, for MONITOR. */
-    void (*before)(struct client *c, const struct command *cmd,
+    void (*before)(struct client *c, const struct cmd_entry *entry,
                    const struct slice *argv, uint32_t argc);
     /* After a command ran (not after each start-over), for statistics. `rc` is
      * what exec returned, `us` what it took, all start-overs added up. */
-    void (*after)(struct client *c, const struct command *cmd,
+    void (*after)(struct client *c, const struct cmd_entry *entry,
                   const struct slice *argv, uint32_t argc, enum err rc,
                   uint64_t us);
-    /* Error reply `line` (without '-') was sent. */
-    void (*error)(struct server *s, struct slice line);
+    /* A command was refused before it ran; `entry` is NULL if it is unknown. */
+    void (*refused)(struct client *c, const struct cmd_entry *entry,
+                    enum err code);
     /* The client is about to be freed, or was RESET: drop what it has. */
     void (*forget)(struct client *c);
     /* About ten times a second. */
@@ -102,6 +104,7 @@ struct info_section {
     bool by_default;  /* shown without `all` or its name */
 };
 #define INFO_SECTIONS_MAX 32
+#define LISTENERS_MAX 17
 
 enum server_state {
     SERVER_LOADING, /* the log is being replayed: -LOADING */
@@ -113,7 +116,9 @@ enum server_state {
 struct server {
     OBJ_MAGIC;
     enum server_state state;
-    struct options opt;
+    struct conf *conf;
+    const struct config *cf; /* its values; they may change with CONFIG SET */
+    struct registry registry;
     struct loop *loop;
     struct store *store;
     struct engine *engine;
@@ -134,7 +139,8 @@ struct server {
     struct list dirty;   /* struct client.dirty: new replies this tick */
     struct list gated;   /* struct client.gated: marks at the gate */
     struct list closing; /* struct client.closing: to be freed */
-    struct list resume;  /* struct client.resume: input left unread */
+    struct list resume;  /* struct client.resume: input waits to be run */
+    struct list held;    /* struct client.held: reading has stopped */
 
     struct list run;       /* struct parked.run: to be started over */
     struct heap deadlines; /* struct parked.deadline */
@@ -149,9 +155,11 @@ struct server {
 
     char *read_buf; /* every plain read goes here first */
     size_t read_cap;
-    struct resp_args args; /* the words of the command at hand */
-    void *arg_mem;         /* what cmd_parse() fills */
-    size_t arg_mem_cap;
+    struct resp_args args;    /* the words of the command at hand */
+    struct buf arg_mem;       /* what cmd_parse() fills */
+    struct buf inner_mem;     /* the same for commands inside EXEC */
+    struct buf leased;        /* tokens of the reply at hand */
+    struct gather *gather;    /* of the command at hand */
     struct buf spare_out[16]; /* reply buffers between two uses */
     uint32_t spare_out_count;
 
@@ -169,9 +177,9 @@ struct server {
     uint64_t drain_until_ms;
 };
 
-/* Build from options: opens the loop and listens, answering -LOADING until the
- * store is ready. */
-MUST_USE enum err server_new(struct server **out, const struct options *o,
+/* Build from a configuration (borrowed; it outlives the server): opens the loop
+ * and listens. -LOADING is answered until the store is ready. */
+MUST_USE enum err server_new(struct server **out, struct conf *conf,
                              struct errbuf *e);
 int server_run(struct server *s); /* returns the exit code */
 void server_free(struct server **s);
