@@ -118,7 +118,6 @@ struct server {
     enum server_state state;
     struct conf *conf;
     const struct config *cf; /* its values; they may change with CONFIG SET */
-    struct registry registry;
     struct loop *loop;
     struct store *store;
     struct engine *engine;
