@@ -16,9 +16,9 @@
  *
  *   a record, padded to 8 bytes:
  *     0        8       12      16      24      32        40
- *     | sum    | magic | len   | index | epoch | durable | entry ... | pad |
- *     sum = xxh3(entry, seeded by xxh3(bytes 8..39, seeded by the segment's
- *     salt)); all numbers little-endian.
+ *     | sum    | mark  | len   | index | epoch | durable | entry ... | pad |
+ *     sum and mark are salted checksums of all and of the head (record.h); all
+ *     numbers are little-endian.
  *
  * The happy path:
  *   1. log_append() gives the entry its index and queues the borrowed slice.
@@ -170,9 +170,8 @@ uint64_t log_pending_bytes(const struct log *log);
 
 /* False once no further segment could be allocated (full disk) and until one
  * was. Refuse new work; finishing work may go on in log_space_left() bytes. An
- * append beyond that is not lost: it waits, unacked, until there is room.
- * [any] */
-bool log_next_ready(const struct log *log);
+ * append beyond that is not lost: it waits, unacked, until there is room. */
+bool log_next_ready(const struct log *log); /* [any] */
 uint64_t log_space_left(const struct log *log);
 
 struct log_stats {

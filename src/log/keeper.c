@@ -1,0 +1,302 @@
+/* The keeper: what may take long and must not stand in the way of a commit.
+ *
+ *   retention   segments below what is needed become spares or go
+ *   spares      the next segment is allocated at once (so that a full disk is
+ *               known early) and filled with zeroes once a quarter of the
+ *               present one is used (so that overwriting it syncs fast)
+ *   sync        LOG_EVERYSEC: fdatasync in the background
+ *   watermark   every two seconds while the log moves
+ *
+ * A reused file is renamed to ".spare" and the directory synced before it may
+ * be written: otherwise a power cut could leave the old name on new bytes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "log/impl.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+#include "util/logger.h"
+
+#define TURN_MS 200
+#define FILL_CHUNK ((uint64_t)1 << 20)
+
+static uint64_t now_ms(void)
+{
+    return clock_mono_us() / 1000;
+}
+
+uint64_t keeper_next_size(const struct log *l, uint64_t size)
+{
+    uint64_t next = size < FIRST_SEGMENT_BYTES ? FIRST_SEGMENT_BYTES : size * 4;
+    return next < l->segment_bytes ? next : l->segment_bytes;
+}
+
+void keeper_count_spares(struct log *l)
+{
+    uint64_t room = 0;
+    LIST_FOR (it, &l->spares) {
+        struct spare *s = CONTAINER_OF(it, struct spare, node);
+        if (s->size > SEG_DATA)
+            room += s->size - SEG_DATA;
+    }
+    atomic_store(&l->spare_room, room);
+}
+
+static void background_sync(struct log *l)
+{
+    uint64_t now = now_ms();
+    (void)pthread_mutex_lock(&l->lock);
+    if (now < l->next_sync_ms || atomic_load(&l->mode) != LOG_EVERYSEC ||
+        atomic_load(&l->failed) || log_durable(l) == log_written(l)) {
+        (void)pthread_mutex_unlock(&l->lock);
+        return;
+    }
+    /* Read the numbers before the file: all they name is in this file, or in
+     * an older one, which was synced before this one was begun. */
+    uint64_t written = log_written(l);
+    uint64_t bytes = atomic_load(&l->written_bytes);
+    int fd = fcntl(l->w.fd, F_DUPFD_CLOEXEC, 0);
+    int why = errno;
+    l->syncing = true;
+    (void)pthread_mutex_unlock(&l->lock);
+    uint64_t begin = clock_mono_us();
+    if (fd >= 0)
+        why = io_sync(l->dir.io, fd);
+    if (why != 0)
+        log_fail(l, why, "fdatasync in the background");
+    else
+        log_publish(l, written, bytes, written, bytes);
+    if (fd >= 0)
+        (void)close(fd);
+    (void)pthread_mutex_lock(&l->lock);
+    l->syncing = false;
+    l->stats.syncs++;
+    l->stats.sync_us += clock_mono_us() - begin;
+    l->next_sync_ms = now + BACKGROUND_SYNC_MS;
+    (void)pthread_mutex_unlock(&l->lock);
+    if (why == 0 && l->on_progress != NULL)
+        l->on_progress(l->ud);
+}
+
+static void watermark(struct log *l)
+{
+    uint64_t now = now_ms();
+    if (now < l->next_mark_ms)
+        return;
+    l->next_mark_ms = now + WATERMARK_MS;
+    (void)pthread_mutex_lock(&l->mark_lock);
+    bool moved = l->mark.durable < log_durable(l);
+    (void)pthread_mutex_unlock(&l->mark_lock);
+    if (moved)
+        log_mark(l, 0);
+}
+
+/* --- retention ----------------------------------------------------------- */
+
+/* The oldest segment if nobody needs it any more. With lock. */
+static struct segment *droppable(struct log *l)
+{
+    struct list *it = list_first(&l->segments);
+    if (it == NULL || it->next == &l->segments)
+        return NULL; /* the newest always stays */
+    uint64_t limit = l->release_below, total = 0;
+    uint64_t durable = log_durable(l);
+    if (limit > durable + 1)
+        limit = durable + 1;
+    LIST_FOR (s, &l->segments)
+        total += CONTAINER_OF(s, struct segment, node)->head.size;
+    LIST_FOR (h, &l->holds) {
+        struct log_hold *hold = CONTAINER_OF(h, struct log_hold, node);
+        if (hold->index < limit && total <= l->keep_bytes)
+            limit = hold->index;
+    }
+    struct segment *next = CONTAINER_OF(it->next, struct segment, node);
+    return next->head.first <= limit ? CONTAINER_OF(it, struct segment, node)
+                                     : NULL;
+}
+
+static size_t count(const struct list *l)
+{
+    size_t n = 0;
+    LIST_FOR (it, l)
+        n++;
+    return n;
+}
+
+/* Rename to a spare if that is of use, else unlink. */
+static void drop_file(struct log *l, const struct seg_head *head, bool recycle)
+{
+    char name[SEG_NAME], spare_name[SEG_NAME];
+    struct errbuf e;
+    seg_name(name, head->first, ".seg");
+    if (!recycle) {
+        if (unlinkat(l->dir.fd, name, 0) != 0)
+            say(LL_WARNING, "cannot remove %s/%s", l->path, name);
+        return;
+    }
+    uint64_t number = ++l->spare_number;
+    seg_name(spare_name, number, ".spare");
+    if (io_rename(&l->dir, name, spare_name, &e) != ERR_OK ||
+        io_sync_dir(&l->dir, &e) != ERR_OK) {
+        say(LL_WARNING, "%s", e.text);
+        return;
+    }
+    struct spare *s = NEW(struct spare);
+    s->number = number;
+    s->size = head->size;
+    s->filled = true;
+    (void)pthread_mutex_lock(&l->lock);
+    list_append(&l->spares, &s->node);
+    keeper_count_spares(l);
+    atomic_store(&l->no_space, false);
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
+static void retention(struct log *l)
+{
+    for (;;) {
+        (void)pthread_mutex_lock(&l->lock);
+        struct segment *seg = droppable(l);
+        if (seg == NULL) {
+            (void)pthread_mutex_unlock(&l->lock);
+            return;
+        }
+        struct segment *next =
+            CONTAINER_OF(seg->node.next, struct segment, node);
+        struct seg_head head = seg->head;
+        /* A reader keeps the old bytes if the file goes, not if it is written
+         * over. */
+        bool recycle = seg->readers == 0 && head.size == l->segment_bytes &&
+                       count(&l->spares) < SPARES_MAX;
+        atomic_store(&l->first, next->head.first);
+        seg_drop(seg);
+        (void)pthread_mutex_unlock(&l->lock);
+        drop_file(l, &head, recycle);
+    }
+}
+
+/* --- spares -------------------------------------------------------------- */
+
+static void add_spare(struct log *l, struct spare *s)
+{
+    (void)pthread_mutex_lock(&l->lock);
+    list_append(&l->spares, &s->node);
+    keeper_count_spares(l);
+    bool again = atomic_exchange(&l->no_space, false);
+    if (l->stuck)
+        (void)pthread_cond_signal(&l->wake);
+    (void)pthread_mutex_unlock(&l->lock);
+    if (again)
+        say(LL_NOTICE, "There is space for another log segment again.");
+}
+
+static void reserve(struct log *l)
+{
+    (void)pthread_mutex_lock(&l->lock);
+    bool have = !list_empty(&l->spares);
+    uint64_t size = keeper_next_size(l, l->w.head.size);
+    (void)pthread_mutex_unlock(&l->lock);
+    if (have || atomic_load(&l->failed))
+        return;
+    char name[SEG_NAME];
+    struct errbuf e;
+    int fd;
+    uint64_t number = ++l->spare_number;
+    seg_name(name, number, ".reserve");
+    enum err rc = io_create(&l->dir, name, size, &fd, &e);
+    if (rc != ERR_OK) {
+        if (!atomic_exchange(&l->no_space, true))
+            say(LL_WARNING, "%s; new work is refused until there is space",
+                e.text);
+        return;
+    }
+    (void)close(fd);
+    struct spare *s = NEW(struct spare);
+    s->number = number;
+    s->size = size;
+    add_spare(l, s);
+}
+
+/* A reserve to fill, if it is time; taken out of the list. */
+static struct spare *reserve_to_fill(struct log *l)
+{
+    struct spare *found = NULL;
+    (void)pthread_mutex_lock(&l->lock);
+    uint64_t size = l->w.head.size;
+    bool due = atomic_load(&l->room) < size - size / 4 && l->threaded;
+    LIST_FOR (it, &l->spares) {
+        struct spare *s = CONTAINER_OF(it, struct spare, node);
+        if (due && found == NULL && !s->filled) {
+            list_remove(&s->node);
+            found = s;
+        }
+    }
+    keeper_count_spares(l);
+    (void)pthread_mutex_unlock(&l->lock);
+    return found;
+}
+
+static void fill(struct log *l)
+{
+    struct spare *s = reserve_to_fill(l);
+    if (s == NULL)
+        return;
+    char name[SEG_NAME], full[SEG_NAME];
+    struct errbuf e;
+    seg_name(name, s->number, ".reserve");
+    seg_name(full, s->number, ".spare");
+    int fd = openat(l->dir.fd, name, O_RDWR | O_CLOEXEC);
+    int rc = fd < 0 ? errno : 0;
+    for (uint64_t off = 0; rc == 0 && off < s->size; off += FILL_CHUNK) {
+        uint64_t left = s->size - off;
+        (void)pthread_mutex_lock(&l->lock);
+        bool stop = l->stop;
+        (void)pthread_mutex_unlock(&l->lock);
+        if (stop)
+            break;
+        rc = io_zero(l->dir.io, fd, off, left < FILL_CHUNK ? left : FILL_CHUNK);
+        /* Little by little: one big sync would delay those of the log. */
+        if (rc == 0)
+            rc = io_sync(l->dir.io, fd);
+        background_sync(l);
+        s->filled = off + FILL_CHUNK >= s->size;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    if (rc != 0 ||
+        (s->filled && io_rename(&l->dir, name, full, &e) != ERR_OK)) {
+        /* Not part of the log yet, so not final: begin again. */
+        say(LL_WARNING, "cannot prepare a log segment in %s", l->path);
+        (void)unlinkat(l->dir.fd, name, 0);
+        mem_free(s);
+        return;
+    }
+    add_spare(l, s);
+}
+
+void keeper_turn(struct log *l)
+{
+    background_sync(l);
+    retention(l);
+    reserve(l);
+    fill(l);
+    watermark(l);
+}
+
+void *keeper_main(void *arg)
+{
+    struct log *l = (struct log *)arg;
+    CHECK_OBJ(l, LOG);
+    (void)pthread_mutex_lock(&l->lock);
+    while (!l->stop) {
+        (void)pthread_mutex_unlock(&l->lock);
+        keeper_turn(l);
+        (void)pthread_mutex_lock(&l->lock);
+        if (!l->stop)
+            log_cond_wait_ms(&l->keep, &l->lock, TURN_MS);
+    }
+    (void)pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
