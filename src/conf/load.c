@@ -102,12 +102,11 @@ enum err conf_load_text(struct conf *conf, struct slice text, const char *name,
 /* REWRITE finds the file again even if the process has changed directory. */
 static void remember_path(struct conf *conf, const char *path)
 {
-    char *whole = realpath(path, NULL);
-    if (whole == NULL)
+    char whole[PATH_MAX];
+    if (realpath(path, whole) == NULL)
         return;
     mem_free(conf->path);
     conf->path = mem_dup(slice_str(whole));
-    free(whole);
 }
 
 static enum err load_named(struct conf *conf, const char *path,

@@ -3,8 +3,8 @@
  * from the table alone; the command's own check() is left out, because it
  * judges values, which the corpus makes up.
  */
-#ifndef OPTION_PAIRS_H
-#define OPTION_PAIRS_H
+#ifndef LIB_OPTION_PAIRS_H
+#define LIB_OPTION_PAIRS_H
 
 #include <stdio.h>
 #include <string.h>
