@@ -19,6 +19,9 @@
     X(u32, number)      \
     X(u64, started_ms)
 
+#define STORE_OWNER "belfry"
+#define STORE_FORMAT 1
+
 /* Every one, for tests of all records. */
 #define STORE_RECORDS(R)           \
     R(rec_applied, REC_APPLIED_V1) \

@@ -1,0 +1,51 @@
+/* The inside of a store, shared by store.c (changes, life), read.c (merged
+ * reads) and load.c (start). Nobody outside src/store/ includes this. */
+#ifndef STORE_STATE_H
+#define STORE_STATE_H
+
+#include "store/backend.h"
+#include "store/gather.h"
+
+#define STORE_MAGIC 0x73746f72
+
+enum load_phase {
+    LOAD_REPLAY,
+    LOAD_START, /* the start number is to be written */
+    LOAD_SYNC,  /* and to become durable */
+    LOAD_DONE,
+};
+
+struct store {
+    OBJ_MAGIC;
+    struct backend *b;
+    struct store_options o;
+
+    struct list generations; /* oldest first; the last one is open */
+    size_t generations_len;
+    struct generation *open;
+    struct generation *spare; /* an empty one, to spare page faults */
+    size_t sealed_bytes;
+    uint64_t next_number;
+
+    size_t entry_at; /* of the open entry in the open generation's region */
+    uint32_t entry_changes;
+    uint64_t last_index;
+
+    /* What reads without a gather have returned since the last change. */
+    struct arena scratch;
+    /* Rows that a scan has found; nested scans stack. */
+    struct base_row *rows;
+    size_t rows_len, rows_cap;
+
+    enum load_phase phase;
+    uint32_t start_number;
+    struct store_stats stats;
+};
+
+/* Close the open generation and hand it over. */
+void store_seal(struct store *s);
+/* Drop what was applied and nobody looks at. */
+void store_drop_applied(struct store *s);
+void store_pin(struct store *s, struct gather *g);
+
+#endif
