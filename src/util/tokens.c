@@ -92,9 +92,11 @@ static void push(struct tokens *w, size_t start)
 
 bool tokens_split(struct tokens *w, struct slice line)
 {
-    const char *p = line.data, *end = p + line.len;
     w->len = 0;
     buf_clear(&w->bytes);
+    if (line.len == 0)
+        return true;
+    const char *p = line.data, *end = p + line.len;
     for (;;) {
         while (p < end && blank(*p))
             p++;
