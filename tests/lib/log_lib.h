@@ -1,7 +1,7 @@
 /* Helpers for tests of the log: a directory of its own, entries that can be
  * told from their index, and checking them. */
-#ifndef LOG_LIB_H
-#define LOG_LIB_H
+#ifndef LIB_LOG_LIB_H
+#define LIB_LOG_LIB_H
 
 #include <dirent.h>
 #include <stdio.h>
