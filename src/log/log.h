@@ -201,7 +201,8 @@ void log_hold_end(struct log *log, struct log_hold *hold); /* [any] */
 
 /* Drop `from` and everything behind it, for a replica whose tail turned out
  * never to have been committed. Nothing may be queued, no iterator beyond
- * `from` be open. Survives a crash half way. */
+ * `from` be open. Survives a crash half way; after an error the log must be
+ * closed and opened again. */
 MUST_USE enum err log_truncate_suffix(struct log *log, uint64_t from,
                                       struct errbuf *e);
 
@@ -236,7 +237,7 @@ struct log_check {
     uint64_t damaged_index;     /* 0: no damage */
     uint64_t tail_records;      /* would be dropped by log_open() */
     uint64_t lost_records;      /* readable, but behind the damage */
-    uint64_t lost_last;         /* highest of those */
+    uint64_t lost_last;         /* highest of those, or named by anybody */
     uint64_t watermark_durable; /* 0: none */
 };
 

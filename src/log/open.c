@@ -1,12 +1,11 @@
 /* Opening a log: find out what it holds, and make that true on the disk.
  *
  *   1. lock the directory; drop half made files
- *   2. read the watermark; finish a cut that a crash interrupted
- *   3. check names and heads; read the segments that must be verified
- *   4. judge the end of the newest one: tail or damage (invariant 4)
- *   5. clear the tail; write again what may be in the page cache only
+ *   2. finish a cut that a crash interrupted
+ *   3. judge what is there (check.c): refuse damage
+ *   4. clear the tail; write again what may be in the page cache only
  *      (invariant 7); sync; note it all in the watermark
- *   6. start the threads
+ *   5. start the threads
  *
  * An empty directory becomes a log of one empty segment. The watermark is
  * written after that segment exists, so a watermark without segments means
@@ -21,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log/check.h"
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -130,42 +130,6 @@ static enum err create(struct log *l, uint64_t first, struct errbuf *e)
 
 /* --- an existing log ----------------------------------------------------- */
 
-static enum err damage(const struct log *l, const struct seg_head *head,
-                       const struct seg_scan *s, uint64_t named, const char *by,
-                       struct errbuf *e)
-{
-    return err_set(e, ERR_CORRUPT,
-                   "%s/%020" PRIu64 ".seg, offset %" PRIu64 ": record %" PRIu64
-                   " cannot be read, but %s names %" PRIu64 " as durable",
-                   l->path, head->first, s->end, s->last + 1, by, named);
-}
-
-/* Segments but the newest: they must be whole up to the next one's name. */
-static enum err check_full(struct log *l, const struct segment *seg,
-                           uint64_t next_first, uint64_t *epoch,
-                           struct errbuf *e)
-{
-    struct seg_head head;
-    struct seg_scan s;
-    int fd;
-    enum err rc = seg_open(&l->dir, seg->head.first, O_RDONLY, &fd, &head, e);
-    if (rc != ERR_OK)
-        return rc;
-    rc = seg_scan(&l->dir, fd, &head, *epoch, &s, NULL, NULL, e);
-    (void)close(fd);
-    if (rc != ERR_OK)
-        return rc;
-    *epoch = s.epoch;
-    if (s.last < next_first - 1)
-        return damage(l, &seg->head, &s, next_first - 1, "the next segment", e);
-    if (s.last > next_first - 1)
-        return err_set(e, ERR_CORRUPT,
-                       "%s/%020" PRIu64 ".seg holds records up to %" PRIu64
-                       ", but the next segment begins at %" PRIu64,
-                       l->path, head.first, s.last, next_first);
-    return ERR_OK;
-}
-
 /* Invariant 7: bytes that a failed sync left in clean pages would be gone with
  * the next power cut, after we had called them durable. */
 static enum err write_again(struct log *l, int fd, const struct seg_head *head,
@@ -217,129 +181,85 @@ static enum err clear_tail(struct log *l, int fd, const struct seg_head *head,
     return ERR_OK;
 }
 
-static enum err check_newest(struct log *l, struct segment *seg,
-                             uint64_t *epoch, bool marked,
-                             struct log_found *found, struct errbuf *e)
+/* Make the newest segment end where it was found to end, and go on there. */
+static enum err repair_newest(struct log *l, const struct check *c,
+                              struct log_found *found, struct errbuf *e)
 {
-    struct seg_scan s;
+    const struct seg_scan *s = &c->end;
+    struct seg_head head;
     int fd;
     enum err rc =
-        seg_open(&l->dir, seg->head.first, O_RDWR, &fd, &seg->head, e);
+        seg_open(&l->dir, c->names[c->count - 1], O_RDWR, &fd, &head, e);
     if (rc != ERR_OK)
         return rc;
-    rc = seg_scan(&l->dir, fd, &seg->head, *epoch, &s, NULL, NULL, e);
-    if (rc != ERR_OK)
-        goto out;
-    if (s.after_named > s.last) {
-        rc = damage(l, &seg->head, &s, s.after_named, "a later record", e);
-        goto out;
-    }
-    if (marked && l->mark.durable > s.last) {
-        rc = damage(l, &seg->head, &s, l->mark.durable, "the watermark", e);
-        goto out;
-    }
-    rc = write_again(l, fd, &seg->head, &s, found, e);
+    rc = write_again(l, fd, &head, s, found, e);
     if (rc == ERR_OK)
-        rc = clear_tail(l, fd, &seg->head, &s, found, e);
-    if (rc != ERR_OK)
-        goto out;
-    int why = io_sync(l->dir.io, fd);
-    if (why != 0) {
+        rc = clear_tail(l, fd, &head, s, found, e);
+    int why = rc == ERR_OK ? io_sync(l->dir.io, fd) : 0;
+    if (why != 0)
         rc = err_sys(e, ERR_IO, why, "cannot sync %s/%020" PRIu64 ".seg",
-                     l->path, seg->head.first);
-        goto out;
-    }
-    *epoch = s.epoch;
-    writer_init(l, fd, &seg->head, s.end, s.last + 1);
-    fd = -1; /* the writer's */
-
-out:
-    if (fd >= 0)
+                     l->path, head.first);
+    if (rc != ERR_OK) {
         (void)close(fd);
-    return rc;
-}
-
-static enum err list_segments(struct log *l, struct errbuf *e)
-{
-    uint64_t *n;
-    size_t count;
-    enum err rc = seg_list(&l->dir, ".seg", &n, &count, e);
-    for (size_t i = 0; rc == ERR_OK && i < count; i++) {
-        struct segment *seg = NEW(struct segment);
-        int fd = -1;
-        list_append(&l->segments, &seg->node);
-        rc = seg_open(&l->dir, n[i], O_RDONLY, &fd, &seg->head, e);
-        if (fd >= 0)
-            (void)close(fd);
+        return rc;
     }
-    mem_free(n);
+    writer_init(l, fd, &head, s->end, s->last + 1);
+    return ERR_OK;
+}
+
+static enum err finish_cut(struct log *l, struct errbuf *e)
+{
+    struct mark mark;
+    enum mark_state state;
+    enum err rc = mark_read(&l->dir, &mark, &state, e);
+    if (rc == ERR_OK && state == MARK_GOOD && mark.cut != 0)
+        rc = cut_files(&l->dir, mark.cut, &mark, e);
     return rc;
 }
 
-static enum err rolled_back(const struct log *l, const char *what,
-                            struct errbuf *e)
+static void adopt_segments(struct log *l, const struct check *c)
 {
-    return err_set(e, ERR_CORRUPT,
-                   "%s: the watermark says that record %" PRIu64
-                   " was durable and segment %020" PRIu64
-                   ".seg existed, but %s: the log was deleted or rolled back",
-                   l->path, l->mark.durable, l->mark.newest, what);
+    for (size_t i = 0; i < c->count; i++) {
+        struct segment *seg = NEW(struct segment);
+        seg->head = c->heads[i];
+        list_append(&l->segments, &seg->node);
+    }
 }
 
 static enum err recover(struct log *l, const struct log_options *o,
                         struct log_found *found, struct errbuf *e)
 {
-    enum mark_state state;
-    enum err rc = mark_read(&l->dir, &l->mark, &state, e);
+    struct check c = {0};
+    enum err rc = finish_cut(l, e);
+    if (rc == ERR_OK)
+        rc = check_dir(&l->dir, o->verify_from, &c, NULL, NULL, e);
     if (rc != ERR_OK)
-        return rc;
-    bool marked = state == MARK_GOOD;
-    if (marked && l->mark.cut != 0) {
-        rc = cut_files(&l->dir, l->mark.cut, &l->mark, e);
-        if (rc != ERR_OK)
-            return rc;
-    }
-    rc = list_segments(l, e);
-    if (rc != ERR_OK)
-        return rc;
-    uint64_t epoch = 0;
-    if (list_empty(&l->segments)) {
-        if (marked)
-            return rolled_back(l, "there is no segment", e);
+        goto out;
+    l->mark = c.mark;
+    if (c.count == 0) {
         found->created = true;
         rc = create(l, o->first_index == 0 ? 1 : o->first_index, e);
     } else {
-        struct segment *newest =
-            CONTAINER_OF(l->segments.prev, struct segment, node);
-        if (marked && newest->head.first < l->mark.newest)
-            return rolled_back(l, "it is missing", e);
-        if (!marked) {
+        if (c.mark_state != MARK_GOOD) {
             found->watermark_unusable = true;
             say(LL_WARNING,
                 "the watermark in %s is %s; it is written anew. A log that "
                 "was rolled back could not be noticed this time",
-                l->path, state == MARK_MISSING ? "missing" : "damaged");
+                l->path, c.mark_state == MARK_MISSING ? "missing" : "damaged");
         }
-        LIST_FOR (it, &l->segments) {
-            struct segment *seg = CONTAINER_OF(it, struct segment, node);
-            if (seg == newest)
-                break;
-            struct segment *next = CONTAINER_OF(it->next, struct segment, node);
-            if (next->head.first <= o->verify_from)
-                continue;
-            rc = check_full(l, seg, next->head.first, &epoch, e);
-            if (rc != ERR_OK)
-                return rc;
-        }
-        rc = check_newest(l, newest, &epoch, marked, found, e);
+        adopt_segments(l, &c);
+        rc = repair_newest(l, &c, found, e);
     }
     if (rc != ERR_OK)
-        return rc;
+        goto out;
     found->first =
         CONTAINER_OF(l->segments.next, struct segment, node)->head.first;
     found->last = l->w.next - 1;
-    found->epoch = l->epoch = epoch;
-    return ERR_OK;
+    found->epoch = l->epoch = c.end.epoch;
+
+out:
+    check_release(&c);
+    return rc;
 }
 
 /* --- open and close ------------------------------------------------------ */
