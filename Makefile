@@ -266,6 +266,17 @@ tsan:
 	@$(MAKE) --no-print-directory VARIANT=$@ test-bins
 	@B=build/$@ VARIANT=$@ tests/run_all -s "unit tcl" tests/suites.txt
 
+# --- micro benchmarks: benchmarks/micro/*.c, of one layer each ---------------
+# As fuzz targets they link what the folders that they include from need.
+MICRO_BINS := $(patsubst %.c,$(B)/%,$(wildcard benchmarks/micro/*.c))
+$(B)/benchmarks/%.o: benchmarks/%.c $(FLAGS) | $(HDR_READY)
+	@mkdir -p $(@D)
+	$(call told,CC  ,$@)
+	$(Q)$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+$(foreach m,$(wildcard benchmarks/micro/*.c),$(eval $(call program_rule,$(B)/$(m:%.c=%),$(B)/$(m:%.c=%.o),$(call fuzz_rows,$(m)))))
+.PHONY: micro-bins
+micro-bins: $(MICRO_BINS)
+
 bench: all
 	@B=$(B) benchmarks/run
 bench-quick: all

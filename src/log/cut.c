@@ -45,11 +45,11 @@ static enum err clear_from(const struct log_dir *d, uint64_t first,
         return rc;
     rc = seg_scan(d, fd, &head, 0, &s, find_place, &p, e);
     if (rc == ERR_OK && s.last + 1 < from)
-        rc = err_set(e, ERR_CORRUPT,
-                     "%s/%020" PRIu64 ".seg, offset %" PRIu64
-                     ": record %" PRIu64
-                     " cannot be read, and the log was to be cut at %" PRIu64,
-                     d->path, first, s.end, s.last + 1, from);
+        rc =
+            err_set(e, ERR_CORRUPT,
+                    "%s/%020" PRIu64 ".seg, offset %" PRIu64 ": record %" PRIu64
+                    " cannot be read, and the log was to be cut at %" PRIu64,
+                    d->path, first, s.end, s.last + 1, from);
     if (rc != ERR_OK)
         goto out;
     uint64_t end = s.after_end > s.end ? s.after_end : s.end;

@@ -123,10 +123,22 @@ enum err io_sync_dir(const struct log_dir *d, struct errbuf *e)
 enum err io_rename(const struct log_dir *d, const char *from, const char *to,
                    struct errbuf *e)
 {
-    if (renameat(d->fd, from, d->fd, to) != 0)
+    const struct log_io *io = d->io;
+    int rc = io != NULL && io->rename != NULL
+                 ? io->rename(io->ud, d->fd, from, to)
+                 : renameat(d->fd, from, d->fd, to);
+    if (rc != 0)
         return err_sys(e, ERR_IO, errno, "cannot rename %s/%s to %s", d->path,
                        from, to);
     return ERR_OK;
+}
+
+int io_unlink(const struct log_dir *d, const char *name)
+{
+    const struct log_io *io = d->io;
+    int rc = io != NULL && io->unlink != NULL ? io->unlink(io->ud, d->fd, name)
+                                              : unlinkat(d->fd, name, 0);
+    return rc == 0 ? 0 : errno;
 }
 
 enum err io_create(const struct log_dir *d, const char *name, uint64_t bytes,
@@ -138,7 +150,7 @@ enum err io_create(const struct log_dir *d, const char *name, uint64_t bytes,
         return ERR_OK;
     if (*fd >= 0) {
         (void)close(*fd);
-        (void)unlinkat(d->fd, name, 0);
+        (void)io_unlink(d, name);
         *fd = -1;
     }
     bool full = rc == ENOSPC || rc == EDQUOT;

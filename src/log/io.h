@@ -20,6 +20,9 @@ struct log_io {
                      uint64_t off);
     int (*sync)(void *ud, int fd);
     int (*allocate)(void *ud, int fd, uint64_t bytes);
+    /* As renameat(2) and unlinkat(2) within one directory. */
+    int (*rename)(void *ud, int dir, const char *from, const char *to);
+    int (*unlink)(void *ud, int dir, const char *name);
     void *ud;
 };
 
@@ -46,6 +49,7 @@ ssize_t io_read(int fd, void *data, size_t len, uint64_t off);
 MUST_USE enum err io_sync_dir(const struct log_dir *d, struct errbuf *e);
 MUST_USE enum err io_rename(const struct log_dir *d, const char *from,
                             const char *to, struct errbuf *e);
+int io_unlink(const struct log_dir *d, const char *name); /* 0 or errno */
 
 /* Create `name` (replacing what is there) with `bytes` of allocated space that
  * reads as zeroes. Leaves nothing behind on failure.

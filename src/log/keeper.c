@@ -132,7 +132,7 @@ static void drop_file(struct log *l, const struct seg_head *head, bool recycle)
     struct errbuf e;
     seg_name(name, head->first, ".seg");
     if (!recycle) {
-        if (unlinkat(l->dir.fd, name, 0) != 0)
+        if (io_unlink(&l->dir, name) != 0)
             say(LL_WARNING, "cannot remove %s/%s", l->path, name);
         return;
     }
@@ -269,7 +269,7 @@ static void fill(struct log *l)
         (s->filled && io_rename(&l->dir, name, full, &e) != ERR_OK)) {
         /* Not part of the log yet, so not final: begin again. */
         say(LL_WARNING, "cannot prepare a log segment in %s", l->path);
-        (void)unlinkat(l->dir.fd, name, 0);
+        (void)io_unlink(&l->dir, name);
         mem_free(s);
         return;
     }

@@ -74,7 +74,7 @@ static enum err find_spares(struct log *l, struct errbuf *e)
             /* Reserves are small work to make again and may be half made. */
             if (i < 2 || fstatat(l->dir.fd, name, &st, 0) != 0 ||
                 (uint64_t)st.st_size < 2 * SEG_DATA) {
-                (void)unlinkat(l->dir.fd, name, 0);
+                (void)io_unlink(&l->dir, name);
                 continue;
             }
             struct spare *s = NEW(struct spare);

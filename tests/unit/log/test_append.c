@@ -1,17 +1,5 @@
 /* Appending, syncing, reading back: the happy path in both modes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "log/log.h"
-#include "util/alloc.h"
+#include "unit.h"
 
 #include "log_lib.h"
 
