@@ -1,6 +1,6 @@
 /* What the tests of cron share: local times as words, patterns as literals. */
-#ifndef TESTS_CRON_LIB_H
-#define TESTS_CRON_LIB_H
+#ifndef UNIT_CRON_CRON_LIB_H
+#define UNIT_CRON_CRON_LIB_H
 
 #include <setjmp.h>
 #include <stdarg.h>
