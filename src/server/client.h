@@ -37,6 +37,7 @@
 
 #define CLIENT_MAGIC 0xc11e4701u
 
+struct addr;
 struct conn;
 struct monitor;
 struct multi;
@@ -120,8 +121,10 @@ struct client {
     struct monitor *monitor;
 };
 
-/* A new client on `conn` (taken; may be NULL). */
-struct client *client_new(struct server *s, struct conn *conn, bool is_unix);
+/* A client without a connection: tests, fuzzing. */
+struct client *client_new(struct server *s);
+/* A connection was accepted: an accept_fn. */
+void client_accept(int fd, const struct addr *peer, void *server);
 struct client *client_by_id(struct server *s, uint64_t id);
 
 /* Close soon, between two commands; unsent replies are dropped. Safe at any
@@ -151,12 +154,20 @@ bool client_is_parked(const struct client *c);
 /* Must it authenticate before anything else? */
 bool client_needs_auth(const struct client *c);
 
+/* The connection belongs to a worker's session until it closes. */
+void client_attach_session(struct client *c, struct slice session);
+
 /* --- between the files of the core ---------------------------------------- */
 
+bool client_id_eq(const struct map_node *n, const void *key);
 /* Feed bytes as if they had come from the socket; runs their commands. */
 void client_feed(struct client *c, struct slice bytes);
-/* Run what waits in `in`: after a parked command has ended. */
-void client_continue(struct client *c);
+/* The reason why its input waited may be gone: later in this turn, run what is
+ * in `in` and read again. */
+void client_resume(struct client *c);
+/* Run the input of those that were resumed, and of those that were held because
+ * too much was unsynced. */
+void clients_continue(struct server *s);
 /* The client has new bytes in `out`: send them when the tick ends. */
 void client_touch(struct client *c);
 

@@ -19,6 +19,7 @@
 #include "util/slice.h"
 
 struct client;
+struct parked;
 struct server;
 
 static inline struct client *ctx_client(const struct cmd_ctx *ctx)
@@ -29,6 +30,13 @@ static inline struct client *ctx_client(const struct cmd_ctx *ctx)
 /* Run one command of `c`. The words are borrowed: what must outlive the call
  * (parked callers, MULTI) is copied by whoever keeps it. */
 void dispatch(struct client *c, const struct slice *argv, uint32_t argc);
+
+/* A parked caller's command, once more from its start. */
+void dispatch_again(struct parked *p);
+
+/* Would these words pass the gate? Unknown commands do. */
+bool dispatch_is_free(const struct server *s, const struct slice *argv,
+                      uint32_t argc);
 
 /* Run a command inside another (EXEC), replying into the outer one's reply.
  * Never blocks. With `first`, ERR_PENDING may come back and must be returned by

@@ -50,6 +50,7 @@ struct engine;
 struct gather;
 struct listener;
 struct loop;
+struct parked;
 struct server;
 struct store;
 
@@ -105,6 +106,7 @@ struct info_section {
 };
 #define INFO_SECTIONS_MAX 32
 #define LISTENERS_MAX 17
+#define SPARE_OUT_MAX 64
 
 enum server_state {
     SERVER_LOADING, /* the log is being replayed: -LOADING */
@@ -149,8 +151,12 @@ struct server {
     uint32_t tick_commands;
     bool tick_dirty;           /* something ran since the last commit */
     bool input_held;           /* too much is unsynced: nobody is read */
-    bool input_left;           /* a read filled its buffer in this round */
+    bool fresh;                /* `now` was read in this turn */
+    uint32_t reads;            /* sockets that had bytes in this turn */
     uint64_t stalled_until_ms; /* leases are not reaped before */
+    uint64_t wall_minus_mono_ms;
+    int64_t wall_shift_ms;     /* test builds: DEBUG SET-CLOCK */
+    uint64_t acked;            /* the gate was last opened up to here */
 
     char *read_buf; /* every plain read goes here first */
     size_t read_cap;
@@ -158,8 +164,8 @@ struct server {
     struct buf arg_mem;       /* what cmd_parse() fills */
     struct buf inner_mem;     /* the same for commands inside EXEC */
     struct buf leased;        /* tokens of the reply at hand */
-    struct gather *gather;    /* of the command at hand */
-    struct buf spare_out[16]; /* reply buffers between two uses */
+    struct parked *spare;     /* the frame of the next command */
+    struct buf spare_out[SPARE_OUT_MAX]; /* reply buffers between two uses */
     uint32_t spare_out_count;
 
     uint64_t started_wall_ms, started_mono_ms;
@@ -182,6 +188,12 @@ MUST_USE enum err server_new(struct server **out, struct conf *conf,
                              struct errbuf *e);
 int server_run(struct server *s); /* returns the exit code */
 void server_free(struct server **s);
+
+/* Read the clocks, once per turn of the loop. */
+void server_refresh(struct server *s);
+
+/* Read the monotonic clock: what ran until now took s->now_us - before. */
+void server_clock(struct server *s);
 
 /* Close the open tick: engine events, commit, stamp, send. */
 void server_end_tick(struct server *s);

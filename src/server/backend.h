@@ -1,0 +1,54 @@
+/* The server's side of engine and store: open, load, commit, poll, close.
+ *
+ * Everything is answered sensibly before the store is open and without one, so
+ * that connections can be served (with -LOADING) from the first moment.
+ */
+#ifndef SERVER_BACKEND_H
+#define SERVER_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/err.h"
+#include "util/slice.h"
+
+struct gather;
+struct server;
+struct waiter;
+
+MUST_USE enum err backend_open(struct server *s, struct errbuf *e);
+/* A slice of the start; *done when commands may run. */
+MUST_USE enum err backend_load_step(struct server *s, bool *done,
+                                    struct errbuf *e);
+void backend_close(struct server *s);
+
+/* Callbacks of finished fetches; sealing. */
+void backend_poll(struct server *s);
+/* When backend_tick() wants to be called, monotonic ms. */
+uint64_t backend_next_ms(struct server *s);
+/* What time brings, a slice; `reap`: leases may expire. True: more is due. */
+bool backend_tick(struct server *s, bool reap);
+/* Returns the index that covers everything so far. */
+uint64_t backend_commit(struct server *s);
+uint64_t backend_acked(const struct server *s);
+uint64_t backend_last(const struct server *s);
+size_t backend_entry_bytes(const struct server *s);
+void backend_sync_if_idle(struct server *s);
+/* More waits for the disk than may. */
+bool backend_is_behind(const struct server *s);
+/* ERR_OK, or ERR_NOSPACE, ERR_IO ... with the sentence. */
+MUST_USE enum err backend_may_write(struct server *s, bool new_work,
+                                    struct errbuf *e);
+
+struct gather *backend_gather_new(struct server *s);
+void backend_gather_free(struct server *s, struct gather **g);
+void backend_gather_release(struct server *s, struct gather *g);
+void backend_fetch(struct server *s, struct gather *g, void (*done)(void *ud),
+                   void *ud);
+void backend_unwait(struct server *s, struct waiter *w);
+/* Tokens, each followed by a line feed. */
+void backend_undo(struct server *s, struct slice tokens);
+void backend_attach(struct server *s, struct slice session);
+void backend_detach(struct server *s, struct slice session);
+
+#endif

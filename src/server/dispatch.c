@@ -1,0 +1,333 @@
+/* One command:
+ *  1. its entry (registry_resolve);
+ *  2. may it run now (check): arity, AUTH, subscriber mode, loading, disk;
+ *  3. its arguments (cmd_parse), into memory that all commands share;
+ *  4. MULTI keeps it, or exec runs it in the server's spare frame;
+ *  5. the reply is at the end of the client's buffer; gate_add() sends it, or
+ *     has it wait for this tick's entry.
+ *
+ * How it ends otherwise: refused (an error, nothing ran); failed (what exec
+ * wrote is cut off, an error instead); ERR_PENDING (cut off too; parked).
+ */
+#include "server/dispatch.h"
+
+#include <stdio.h>
+
+#include "server/backend.h"
+#include "server/client.h"
+#include "server/gate.h"
+#include "server/park.h"
+#include "server/server.h"
+#include "util/alloc.h"
+#include "util/logger.h"
+
+static bool is_muted(const struct client *c)
+{
+    return c->reply_mode == REPLY_OFF || c->reply_mode == REPLY_SKIPPING;
+}
+
+/* CLIENT REPLY SKIP mutes the next command, not itself and not the one after. */
+static void step_reply_mode(struct client *c, enum reply_mode before)
+{
+    if (c->reply_mode == REPLY_SKIP)
+        c->reply_mode = REPLY_SKIPPING;
+    else if (before == REPLY_SKIPPING && c->reply_mode == REPLY_SKIPPING)
+        c->reply_mode = REPLY_ON;
+}
+
+static void refuse(struct client *c, const struct cmd_entry *entry,
+                   enum err code, const char *text)
+{
+    struct server *s = c->server;
+    enum reply_mode mode = c->reply_mode;
+    gate_begin(c);
+    uint64_t from = client_pos(c);
+    struct reply r = {&c->out, c->proto, is_muted(c)};
+    reply_error(&r, code, text);
+    gate_add(c, from, false);
+    step_reply_mode(c, mode);
+    s->stats.errors++;
+    if (s->hooks.refused != NULL)
+        s->hooks.refused(c, entry, code);
+    if (c->multi != NULL && s->hooks.multi_spoil != NULL)
+        s->hooks.multi_spoil(c);
+}
+
+void dispatch_refuse(struct client *c, enum err code, const char *text)
+{
+    refuse(c, NULL, code, text);
+}
+
+static enum err check_mode(struct client *c, const struct cmd_entry *entry,
+                           struct errbuf *e)
+{
+    struct server *s = c->server;
+    unsigned flags = entry->cmd->flags;
+    if (client_needs_auth(c) && !(flags & CMD_NOAUTH))
+        return err_set(e, ERR_NOAUTH, "Authentication required.");
+    if (c->sub_count > 0 && c->proto == 2 && !(flags & CMD_PUBSUB))
+        return err_set(e, ERR_SYNTAX,
+                       "Can't execute '%s': only (P|S)SUBSCRIBE / "
+                       "(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in "
+                       "this context",
+                       entry->name);
+    if (s->state == SERVER_LOADING && !(flags & CMD_LOADING))
+        return err_set(e, ERR_LOADING,
+                       "Belfry is loading the dataset in memory");
+    if ((flags & CMD_DEBUG) && !s->cf->enable_debug_command)
+        return err_set(e, ERR_NOPERM,
+                       "DEBUG command not allowed. If the "
+                       "enable-debug-command option is set to \"yes\", you "
+                       "can run it.");
+    if (flags & (CMD_WRITE | CMD_NEW_WORK))
+        return backend_may_write(s, (flags & CMD_NEW_WORK) != 0, e);
+    return ERR_OK;
+}
+
+static inline enum err check(struct client *c, const struct cmd_entry *entry,
+                             uint32_t argc, struct errbuf *e)
+{
+    struct server *s = c->server;
+    int arity = entry->arity;
+    if ((arity > 0 && (uint32_t)arity != argc) || argc < (uint32_t)-arity)
+        if (arity > 0 || argc < (uint32_t)-arity)
+            return err_set(e, ERR_SYNTAX,
+                           "wrong number of arguments for '%s' command",
+                           entry->name);
+    /* Nothing can refuse a plain free command of a ready server. */
+    if ((entry->cmd->flags & CMD_FREE) && s->state == SERVER_RUNNING &&
+        c->sub_count == 0 && !(entry->cmd->flags & CMD_DEBUG) &&
+        !client_needs_auth(c))
+        return ERR_OK;
+    return check_mode(c, entry, e);
+}
+
+static enum err parse_args(struct cmd_ctx *ctx, struct buf *mem)
+{
+    buf_clear(mem);
+    ctx->args = buf_room(mem, ctx->cmd->args_size + 16);
+    return cmd_parse(ctx);
+}
+
+static void fill(struct cmd_ctx *ctx, struct parked *p, struct client *c,
+                 const struct cmd_entry *entry, const struct slice *argv,
+                 uint32_t argc)
+{
+    struct server *s = c->server;
+    ctx->cmd = entry->cmd;
+    ctx->argv = argv;
+    ctx->argc = argc;
+    ctx->engine = s->engine;
+    ctx->gather = p->gather;
+    ctx->now = s->now;
+    ctx->e.text[0] = '\0';
+    ctx->waiter = &p->waiter;
+    ctx->timed_out = p->timed_out;
+    ctx->may_block = s->state == SERVER_RUNNING;
+    ctx->blocked = false;
+    ctx->deadline_mono_ms = p->deadline_mono_ms;
+    ctx->client_name = c->name == NULL ? SLICE_EMPTY : slice_str(c->name);
+    ctx->client_id = c->id;
+    ctx->leased = &s->leased;
+    ctx->session = SLICE_EMPTY;
+    ctx->host = c;
+    buf_clear(&s->leased);
+}
+
+/* If this reply never leaves, the leases in it are taken back. */
+static void keep_undo(struct client *c)
+{
+    struct buf *leased = &c->server->leased;
+    struct undo *u = (struct undo *)mem_alloc(sizeof(*u) + leased->len);
+    u->link = (struct list){NULL, NULL};
+    u->end = client_pos(c);
+    u->len = leased->len;
+    memcpy(u->data, leased->data, leased->len);
+    list_append(&c->undos, &u->link);
+}
+
+/* A server that drains gives out no jobs: "nothing there" is the true answer
+ * for a worker, which will ask another server or again. */
+static enum err exec_command(struct cmd_ctx *ctx)
+{
+    struct server *s = ctx_client(ctx)->server;
+    if ((ctx->cmd->flags & CMD_LEASES) && s->state != SERVER_RUNNING) {
+        reply_array(ctx->reply, 0);
+        return ERR_OK;
+    }
+    return ctx->cmd->exec(ctx);
+}
+
+/* Run in the frame `p`. The client may be in `closing` afterwards. */
+static void run(struct parked *p, struct cmd_ctx *ctx,
+                const struct cmd_entry *entry)
+{
+    struct client *c = ctx_client(ctx);
+    struct server *s = c->server;
+    enum reply_mode mode = c->reply_mode;
+    gate_begin(c);
+    uint64_t from = client_pos(c);
+    size_t at = c->out.len;
+    struct reply r = {&c->out, c->proto, is_muted(c)};
+    ctx->reply = &r;
+    uint64_t start_us = s->now_us;
+    enum err rc = exec_command(ctx);
+    server_clock(s);
+    p->us += s->now_us - start_us;
+
+    if (rc != ERR_OK)
+        c->out.len = at;
+    if (rc == ERR_PENDING) {
+        gate_add(c, from, false);
+        park(p, c, entry, ctx->argv, ctx->argc,
+             ctx->blocked ? PARK_BLOCKED : PARK_ROWS, ctx->deadline_mono_ms);
+        return;
+    }
+    if (rc != ERR_OK) {
+        reply_error(&r, rc, ctx->e.text);
+        s->stats.errors++;
+    }
+    bool is_free = (entry->cmd->flags & CMD_FREE) != 0;
+    if (!is_free) {
+        s->tick_dirty = true;
+        if (s->leased.len > 0)
+            keep_undo(c);
+        if (ctx->session.len > 0)
+            client_attach_session(c, ctx->session);
+    }
+    gate_add(c, from, !is_free);
+    step_reply_mode(c, mode);
+    c->last_cmd = entry;
+    c->commands++;
+    s->stats.commands++;
+    if (s->hooks.after != NULL)
+        s->hooks.after(c, entry, ctx->argv, ctx->argc, rc, p->us);
+    p->us = 0;
+    if (p->client != NULL || !is_free)
+        park_end(p);
+}
+
+static void after_command(struct server *s)
+{
+    s->tick_commands++;
+    if (!list_empty(&s->run) && !s->running) {
+        s->running = true;
+        park_run(s);
+        s->running = false;
+    }
+    if (s->tick_commands >= s->cf->tick_max_commands ||
+        (s->tick_dirty && backend_entry_bytes(s) >= s->cf->tick_max_bytes)) {
+        s->stats.ticks_cut++;
+        server_end_tick(s);
+    }
+}
+
+/* As Redis: a browser that was tricked into sending its request here must not
+ * have its body run as commands. */
+static bool is_web_request(struct slice word)
+{
+    return slice_is(word, "post") || slice_is(word, "host:");
+}
+
+void dispatch(struct client *c, const struct slice *argv, uint32_t argc)
+{
+    struct server *s = c->server;
+    const struct cmd_entry *entry = NULL;
+    struct cmd_ctx ctx;
+    ctx.e.text[0] = '\0';
+    enum err rc = registry_resolve(&s->registry, argv, argc, &entry, &ctx.e);
+    if (rc != ERR_OK && is_web_request(argv[0])) {
+        say(LL_WARNING,
+            "Possible SECURITY ATTACK detected. It looks like somebody is "
+            "sending POST or Host: commands to Belfry. This is likely due to "
+            "an attacker attempting to use Cross Protocol Scripting. "
+            "Connection from %s aborted.",
+            client_addr(c));
+        client_kill(c);
+        return;
+    }
+    if (rc == ERR_OK)
+        rc = check(c, entry, argc, &ctx.e);
+    if (rc != ERR_OK) {
+        refuse(c, entry, rc, ctx.e.text);
+        after_command(s);
+        return;
+    }
+    struct parked *p = park_frame(s);
+    fill(&ctx, p, c, entry, argv, argc);
+    rc = parse_args(&ctx, &s->arg_mem);
+    if (rc != ERR_OK) {
+        refuse(c, entry, rc, ctx.e.text);
+        after_command(s);
+        return;
+    }
+    if (s->hooks.before != NULL)
+        s->hooks.before(c, entry, argv, argc);
+    if (c->multi != NULL && s->hooks.multi_queue != NULL &&
+        s->hooks.multi_queue(c, entry, argv, argc))
+        return;
+    run(p, &ctx, entry);
+    after_command(s);
+}
+
+void dispatch_again(struct parked *p)
+{
+    struct client *c = p->client;
+    struct server *s = p->server;
+    struct cmd_ctx ctx;
+    CHECK_OBJ(c, CLIENT);
+    fill(&ctx, p, c, p->entry, p->argv, p->argc);
+    /* The same words parsed before. */
+    enum err rc = parse_args(&ctx, &s->arg_mem);
+    ASSERT(rc == ERR_OK);
+    server_clock(s);
+    run(p, &ctx, p->entry);
+    s->tick_commands++;
+}
+
+enum err dispatch_inner(struct cmd_ctx *outer, const struct cmd_entry *entry,
+                        const struct slice *argv, uint32_t argc, bool first)
+{
+    struct client *c = ctx_client(outer);
+    struct server *s = c->server;
+    struct cmd_ctx ctx = *outer;
+    size_t at = c->out.len;
+    ctx.cmd = entry->cmd;
+    ctx.argv = argv;
+    ctx.argc = argc;
+    ctx.may_block = false;
+    ctx.timed_out = true;
+    /* A row that is missed behind a change is read at once: an EXEC is never
+     * done by half. */
+    ctx.gather = first ? outer->gather : NULL;
+    uint64_t start_us = s->now_us;
+    enum err rc = check(c, entry, argc, &ctx.e);
+    if (rc == ERR_OK)
+        rc = parse_args(&ctx, &s->inner_mem);
+    if (rc == ERR_OK)
+        rc = exec_command(&ctx);
+    if (rc != ERR_OK)
+        c->out.len = at;
+    if (rc == ERR_PENDING && first)
+        return rc;
+    ASSERT(rc != ERR_PENDING);
+    if (rc != ERR_OK) {
+        reply_error(outer->reply, rc, ctx.e.text);
+        s->stats.errors++;
+    }
+    if (ctx.session.len > 0)
+        outer->session = ctx.session;
+    server_clock(s);
+    s->stats.commands++;
+    if (s->hooks.after != NULL)
+        s->hooks.after(c, entry, argv, argc, rc, s->now_us - start_us);
+    return ERR_OK;
+}
+
+bool dispatch_is_free(const struct server *s, const struct slice *argv,
+                      uint32_t argc)
+{
+    const struct cmd_entry *entry;
+    return registry_resolve(&s->registry, argv, argc, &entry, NULL) != ERR_OK ||
+           (entry->cmd->flags & CMD_FREE) != 0;
+}

@@ -1,0 +1,195 @@
+/* One turn of the loop:
+ *  1. wait; callbacks read sockets and run commands (input.c, dispatch.c);
+ *  2. the store's news: rows that were fetched, how far it is durable;
+ *  3. deadlines of callers; callers to be started over; input that waited;
+ *  4. the engine: due jobs, expired leases;
+ *  5. end the tick: one commit, stamp, send.
+ *
+ * After a stall (a stopped process, a slow disk on the loop, a suspended
+ * machine) leases seem to have expired whose acknowledgements wait in the
+ * sockets. They are not reaped until a turn found nothing to read, or
+ * STALL_MAX_MS have passed.
+ */
+#include "server/tick.h"
+
+#include "net/loop.h"
+#include "server/backend.h"
+#include "server/client.h"
+#include "server/daemon.h"
+#include "server/gate.h"
+#include "server/park.h"
+#include "server/server.h"
+#include "server/signals.h"
+#include "util/logger.h"
+
+enum { CRON_MS = 100, STALL_MS = 200, STALL_MAX_MS = 2000 };
+
+void server_clock(struct server *s)
+{
+    uint64_t us = clock_mono_us();
+    s->now_us = us;
+    s->now.mono_ms = us / 1000;
+    s->now.wall_ms = s->now.mono_ms + s->wall_minus_mono_ms;
+}
+
+void server_refresh(struct server *s)
+{
+    if (s->fresh)
+        return;
+    struct now now = clock_now();
+    s->fresh = true;
+    s->wall_minus_mono_ms =
+        now.wall_ms + (uint64_t)s->wall_shift_ms - now.mono_ms;
+    server_clock(s);
+}
+
+void server_end_tick(struct server *s)
+{
+    uint64_t index = backend_last(s);
+    if (s->tick_dirty) {
+        index = backend_commit(s);
+        s->tick_dirty = false;
+        s->stats.ticks++;
+        /* With few writers the sync is quicker here than by way of the log's
+         * thread and back. */
+        backend_sync_if_idle(s);
+    }
+    s->tick_commands = 0;
+    gate_end_tick(s, index);
+    uint64_t acked = backend_acked(s);
+    if (acked != s->acked) {
+        s->acked = acked;
+        if (!list_empty(&s->gated))
+            gate_open(s);
+    }
+    s->input_held = backend_is_behind(s);
+}
+
+static uint64_t wait_until(struct server *s)
+{
+    uint64_t until = s->next_cron_ms;
+    struct heap_node *n = heap_top(&s->deadlines);
+    if (s->state == SERVER_LOADING || s->more_due || !list_empty(&s->resume) ||
+        !list_empty(&s->run) || !list_empty(&s->closing))
+        return 0;
+    if (n != NULL) {
+        uint64_t ms = CONTAINER_OF(n, struct parked, deadline)->deadline_mono_ms;
+        until = ms < until ? ms : until;
+    }
+    uint64_t backend = backend_next_ms(s);
+    return backend < until ? backend : until;
+}
+
+static void cron(struct server *s)
+{
+    s->cron_count++;
+    s->next_cron_ms = s->now.mono_ms + CRON_MS;
+    daemon_watchdog(s->now.mono_ms);
+    if (s->hooks.cron != NULL)
+        s->hooks.cron(s);
+    if (s->cron_count % 10 != 0)
+        return;
+    uint64_t timeout_ms = s->cf->timeout_s * 1000;
+    LIST_FOR(it, &s->clients) {
+        struct client *c = CONTAINER_OF(it, struct client, all);
+        gate_check_soft(c);
+        if (timeout_ms == 0 || c->conn == NULL || c->parked != NULL ||
+            client_class(c) == CLASS_PUBSUB ||
+            s->now.mono_ms - c->active_mono_ms <= timeout_ms)
+            continue;
+        say(LL_VERBOSE, "Closing idle client");
+        s->stats.timed_out_closed++;
+        client_kill(c);
+    }
+}
+
+/* Is it sure that nobody's acknowledgement waits in a socket? */
+static bool may_reap(struct server *s, uint64_t slept_ms)
+{
+    uint64_t now = s->now.mono_ms;
+    if (slept_ms > STALL_MS)
+        s->stalled_until_ms = now + STALL_MAX_MS;
+    if (s->stalled_until_ms == 0)
+        return true;
+    if (s->reads == 0 || now >= s->stalled_until_ms) {
+        s->stalled_until_ms = 0;
+        return true;
+    }
+    s->stats.reaps_delayed++;
+    return false;
+}
+
+static void run_engine(struct server *s, bool reap)
+{
+    if (s->state == SERVER_LOADING)
+        return;
+    if (s->more_due || s->tick_dirty ||
+        backend_next_ms(s) <= s->now.mono_ms) {
+        s->more_due = backend_tick(s, reap);
+        s->tick_dirty = true;
+    }
+}
+
+static void load(struct server *s)
+{
+    bool done = false;
+    struct errbuf e;
+    enum err rc = backend_load_step(s, &done, &e);
+    if (rc != ERR_OK) {
+        say(LL_WARNING, "cannot load: %s", e.text);
+        s->exit_code = 1;
+        s->state = SERVER_STOPPING;
+    } else if (done) {
+        s->state = SERVER_RUNNING;
+        server_ready(s);
+    }
+}
+
+/* What a drain waits for: every reply of work that was accepted has left. */
+static void drain(struct server *s)
+{
+    bool all = backend_acked(s) >= backend_last(s) && gate_all_sent(s);
+    if (!all && !s->shutdown_now && s->now.mono_ms < s->drain_until_ms)
+        return;
+    if (!all)
+        say(LL_WARNING, "stopping although replies are still unread");
+    s->state = SERVER_STOPPING;
+}
+
+void server_turn(struct server *s)
+{
+    uint64_t until = wait_until(s), before = s->now.mono_ms;
+    uint64_t turn_us;
+    s->fresh = false;
+    s->reads = 0;
+    loop_wait(s->loop, before, until);
+    server_refresh(s);
+    turn_us = s->now_us;
+    uint64_t expected = until > before ? until : before;
+    uint64_t late =
+        s->now.mono_ms > expected ? s->now.mono_ms - expected : 0;
+    bool reap = may_reap(s, late);
+
+    signals_take(s);
+    if (s->state == SERVER_LOADING)
+        load(s);
+    backend_poll(s);
+    park_deadlines(s);
+    park_run(s);
+    clients_continue(s);
+    run_engine(s, reap);
+    park_run(s);
+    server_free_closing(s);
+    if (s->hooks.tick != NULL)
+        s->hooks.tick(s);
+    server_end_tick(s);
+    clients_continue(s);
+    if (s->now.mono_ms >= s->next_cron_ms)
+        cron(s);
+    if (s->state == SERVER_DRAINING)
+        drain(s);
+    server_clock(s);
+    turn_us = s->now_us - turn_us;
+    if (turn_us > s->stats.tick_us_max)
+        s->stats.tick_us_max = turn_us;
+}

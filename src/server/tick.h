@@ -1,0 +1,9 @@
+/* One turn of the loop. See tick.c. */
+#ifndef SERVER_TICK_H
+#define SERVER_TICK_H
+
+struct server;
+
+void server_turn(struct server *s);
+
+#endif
