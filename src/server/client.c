@@ -101,7 +101,6 @@ void client_accept(int fd, const struct addr *peer, void *ud)
     s->stats.connections++;
 }
 
-
 bool client_id_eq(const struct map_node *n, const void *key)
 {
     return CONTAINER_OF(n, struct client, id_node)->id ==
@@ -123,7 +122,8 @@ void client_kill(struct client *c)
     list_remove(&c->dirty);
     list_remove(&c->resume);
     list_remove(&c->held);
-    park_cancel(c);
+    if (c->parked != NULL && c->parked != c->server->current)
+        park_cancel(c);
     if (c->conn != NULL) {
         conn_want_read(c->conn, false);
         conn_want_write(c->conn, false);
@@ -142,8 +142,8 @@ void client_attach_session(struct client *c, struct slice session)
     for (uint32_t i = 0; i < c->session_count; i++)
         if (slice_eq(slice_str(c->sessions[i]), session))
             return;
-    c->sessions = (char **)mem_realloc(
-        c->sessions, (c->session_count + 1) * sizeof(*c->sessions));
+    c->sessions = (char **)mem_realloc(c->sessions, (c->session_count + 1) *
+                                                        sizeof(*c->sessions));
     c->sessions[c->session_count++] = mem_dup(session);
     backend_attach(c->server, session);
 }

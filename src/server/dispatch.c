@@ -26,7 +26,8 @@ static bool is_muted(const struct client *c)
     return c->reply_mode == REPLY_OFF || c->reply_mode == REPLY_SKIPPING;
 }
 
-/* CLIENT REPLY SKIP mutes the next command, not itself and not the one after. */
+/* CLIENT REPLY SKIP mutes the next command, not itself and not the one after.
+ */
 static void step_reply_mode(struct client *c, enum reply_mode before)
 {
     if (c->reply_mode == REPLY_SKIP)
@@ -88,12 +89,11 @@ static inline enum err check(struct client *c, const struct cmd_entry *entry,
                              uint32_t argc, struct errbuf *e)
 {
     struct server *s = c->server;
-    int arity = entry->arity;
-    if ((arity > 0 && (uint32_t)arity != argc) || argc < (uint32_t)-arity)
-        if (arity > 0 || argc < (uint32_t)-arity)
-            return err_set(e, ERR_SYNTAX,
-                           "wrong number of arguments for '%s' command",
-                           entry->name);
+    int64_t words = argc, arity = entry->arity;
+    if (arity > 0 ? words != arity : words < -arity)
+        return err_set(e, ERR_SYNTAX,
+                       "wrong number of arguments for '%s' command",
+                       entry->name);
     /* Nothing can refuse a plain free command of a ready server. */
     if ((entry->cmd->flags & CMD_FREE) && s->state == SERVER_RUNNING &&
         c->sub_count == 0 && !(entry->cmd->flags & CMD_DEBUG) &&
@@ -171,7 +171,9 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
     struct reply r = {&c->out, c->proto, is_muted(c)};
     ctx->reply = &r;
     uint64_t start_us = s->now_us;
+    s->current = p;
     enum err rc = exec_command(ctx);
+    s->current = NULL;
     server_clock(s);
     p->us += s->now_us - start_us;
 
@@ -296,7 +298,6 @@ enum err dispatch_inner(struct cmd_ctx *outer, const struct cmd_entry *entry,
     ctx.argv = argv;
     ctx.argc = argc;
     ctx.may_block = false;
-    ctx.timed_out = true;
     /* A row that is missed behind a change is read at once: an EXEC is never
      * done by half. */
     ctx.gather = first ? outer->gather : NULL;

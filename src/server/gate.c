@@ -84,8 +84,8 @@ static void add_mark(struct client *c, uint64_t start, uint64_t index)
         return; /* the earlier mark holds these bytes back as well */
     if (c->mark_count == c->mark_cap) {
         c->mark_cap = c->mark_cap == 0 ? 2 : c->mark_cap * 2;
-        c->marks = (struct mark *)mem_realloc(
-            c->marks, c->mark_cap * sizeof(*c->marks));
+        c->marks = (struct mark *)mem_realloc(c->marks,
+                                              c->mark_cap * sizeof(*c->marks));
     }
     ASSERT(c->mark_count == 0 || c->marks[c->mark_count - 1].start <= start);
     c->marks[c->mark_count++] = (struct mark){start, index};
@@ -115,7 +115,7 @@ static void drop_marks(struct client *c, uint64_t acked)
 /* Leases whose replies have left are the worker's. */
 static void drop_undos(struct client *c)
 {
-    LIST_FOR(it, &c->undos) {
+    LIST_FOR (it, &c->undos) {
         struct undo *u = CONTAINER_OF(it, struct undo, link);
         if (u->end > client_sent(c))
             break;
@@ -233,7 +233,7 @@ void gate_end_tick(struct server *s, uint64_t index)
 void gate_open(struct server *s)
 {
     uint64_t acked = backend_acked(s);
-    LIST_FOR(it, &s->gated) {
+    LIST_FOR (it, &s->gated) {
         struct client *c = CONTAINER_OF(it, struct client, gated);
         CHECK_OBJ(c, CLIENT);
         if (c->marks[0].index > acked)
@@ -247,7 +247,7 @@ bool gate_all_sent(const struct server *s)
 {
     if (!list_empty(&s->gated) || !list_empty(&s->dirty))
         return false;
-    LIST_FOR(it, &s->clients) {
+    LIST_FOR (it, &s->clients) {
         const struct client *c = CONTAINER_OF(it, struct client, all);
         if (c->conn != NULL && client_out_bytes(c) > 0)
             return false;

@@ -55,10 +55,9 @@ static size_t run_commands(struct client *c, struct slice in)
             break;
         struct resp_limits limits = {s->cf->proto_max_bulk_len,
                                      client_needs_auth(c)};
-        enum resp_status status =
-            resp_parse(&c->parser, &limits,
-                       slice_of(in.data + done, in.len - done), &s->args, &used,
-                       &e);
+        enum resp_status status = resp_parse(
+            &c->parser, &limits, slice_of(in.data + done, in.len - done),
+            &s->args, &used, &e);
         if (status == RESP_MORE)
             break;
         if (status == RESP_ERROR) {
@@ -92,8 +91,8 @@ static void compact(struct client *c)
 static void run_own(struct client *c)
 {
     while (c->in_used < c->in.len) {
-        size_t n = run_commands(c, slice_of(c->in.data + c->in_used,
-                                            c->in.len - c->in_used));
+        size_t n = run_commands(
+            c, slice_of(c->in.data + c->in_used, c->in.len - c->in_used));
         c->in_used += n;
         if (n == 0)
             break;
@@ -228,8 +227,8 @@ static void go_on(struct client *c)
  * and start with each write. */
 static bool still_piled(const struct client *c)
 {
-    return c->conn != NULL && client_out_bytes(c) >
-                                  c->server->cf->client_reply_backlog / 2;
+    return c->conn != NULL &&
+           client_out_bytes(c) > c->server->cf->client_reply_backlog / 2;
 }
 
 void clients_continue(struct server *s)

@@ -40,7 +40,6 @@ struct parked *park_frame(struct server *s)
         p->server = s;
         p->waiter.wake = on_wake;
         list_init(&p->run);
-        p->deadline_mono_ms = UINT64_MAX;
         p->gather = backend_gather_new(s);
     } else if (s->spare->gather == NULL) {
         s->spare->gather = backend_gather_new(s);
@@ -99,7 +98,7 @@ void park(struct parked *p, struct client *c, const struct cmd_entry *entry,
     set_why(p, why);
     heap_remove(&s->deadlines, &p->deadline);
     p->deadline_mono_ms = deadline_mono_ms;
-    if (deadline_mono_ms != UINT64_MAX)
+    if (deadline_mono_ms != 0 && deadline_mono_ms != UINT64_MAX)
         heap_add(&s->deadlines, &p->deadline);
     if (why == PARK_ROWS)
         backend_fetch(s, p->gather, on_rows, p);

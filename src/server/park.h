@@ -51,7 +51,7 @@ struct parked {
     struct gather *gather;
     struct waiter waiter;
     struct heap_node deadline;
-    uint64_t deadline_mono_ms;
+    uint64_t deadline_mono_ms; /* 0 = none yet; UINT64_MAX = for ever */
     struct list run;
     bool timed_out;
     uint64_t us; /* spent in exec so far */

@@ -50,6 +50,7 @@ struct engine;
 struct gather;
 struct listener;
 struct loop;
+struct mem_disk;
 struct parked;
 struct server;
 struct store;
@@ -122,6 +123,7 @@ struct server {
     const struct config *cf; /* its values; they may change with CONFIG SET */
     struct loop *loop;
     struct store *store;
+    struct mem_disk *disk; /* of a server without files */
     struct engine *engine;
     struct hooks hooks;
     /* All commands: filled before the loop starts, by server_commands_init()
@@ -151,20 +153,23 @@ struct server {
     uint32_t tick_commands;
     bool tick_dirty;           /* something ran since the last commit */
     bool input_held;           /* too much is unsynced: nobody is read */
+    bool more_due;             /* the engine has more to do at once */
+    bool running;              /* the run list is being emptied */
     bool fresh;                /* `now` was read in this turn */
     uint32_t reads;            /* sockets that had bytes in this turn */
     uint64_t stalled_until_ms; /* leases are not reaped before */
     uint64_t wall_minus_mono_ms;
-    int64_t wall_shift_ms;     /* test builds: DEBUG SET-CLOCK */
-    uint64_t acked;            /* the gate was last opened up to here */
+    int64_t wall_shift_ms; /* test builds: DEBUG SET-CLOCK */
+    uint64_t acked;        /* the gate was last opened up to here */
 
     char *read_buf; /* every plain read goes here first */
     size_t read_cap;
-    struct resp_args args;    /* the words of the command at hand */
-    struct buf arg_mem;       /* what cmd_parse() fills */
-    struct buf inner_mem;     /* the same for commands inside EXEC */
-    struct buf leased;        /* tokens of the reply at hand */
-    struct parked *spare;     /* the frame of the next command */
+    struct resp_args args;  /* the words of the command at hand */
+    struct buf arg_mem;     /* what cmd_parse() fills */
+    struct buf inner_mem;   /* the same for commands inside EXEC */
+    struct buf leased;      /* tokens of the reply at hand */
+    struct parked *spare;   /* the frame of the next command */
+    struct parked *current; /* the frame whose exec runs right now */
     struct buf spare_out[SPARE_OUT_MAX]; /* reply buffers between two uses */
     uint32_t spare_out_count;
 
@@ -186,6 +191,8 @@ struct server {
  * and listens. -LOADING is answered until the store is ready. */
 MUST_USE enum err server_new(struct server **out, struct conf *conf,
                              struct errbuf *e);
+/* The same without loop, listeners and store: for tests and fuzzing. */
+struct server *server_bare(struct conf *conf);
 int server_run(struct server *s); /* returns the exit code */
 void server_free(struct server **s);
 

@@ -73,7 +73,8 @@ static uint64_t wait_until(struct server *s)
         !list_empty(&s->run) || !list_empty(&s->closing))
         return 0;
     if (n != NULL) {
-        uint64_t ms = CONTAINER_OF(n, struct parked, deadline)->deadline_mono_ms;
+        uint64_t ms =
+            CONTAINER_OF(n, struct parked, deadline)->deadline_mono_ms;
         until = ms < until ? ms : until;
     }
     uint64_t backend = backend_next_ms(s);
@@ -90,7 +91,7 @@ static void cron(struct server *s)
     if (s->cron_count % 10 != 0)
         return;
     uint64_t timeout_ms = s->cf->timeout_s * 1000;
-    LIST_FOR(it, &s->clients) {
+    LIST_FOR (it, &s->clients) {
         struct client *c = CONTAINER_OF(it, struct client, all);
         gate_check_soft(c);
         if (timeout_ms == 0 || c->conn == NULL || c->parked != NULL ||
@@ -123,8 +124,7 @@ static void run_engine(struct server *s, bool reap)
 {
     if (s->state == SERVER_LOADING)
         return;
-    if (s->more_due || s->tick_dirty ||
-        backend_next_ms(s) <= s->now.mono_ms) {
+    if (s->more_due || s->tick_dirty || backend_next_ms(s) <= s->now.mono_ms) {
         s->more_due = backend_tick(s, reap);
         s->tick_dirty = true;
     }
@@ -166,8 +166,7 @@ void server_turn(struct server *s)
     server_refresh(s);
     turn_us = s->now_us;
     uint64_t expected = until > before ? until : before;
-    uint64_t late =
-        s->now.mono_ms > expected ? s->now.mono_ms - expected : 0;
+    uint64_t late = s->now.mono_ms > expected ? s->now.mono_ms - expected : 0;
     bool reap = may_reap(s, late);
 
     signals_take(s);

@@ -5,5 +5,7 @@
 struct server;
 
 void server_turn(struct server *s);
+/* The store has been loaded: commands may run. */
+void server_ready(struct server *s);
 
 #endif

@@ -1,0 +1,87 @@
+#include "server/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "util/parse.h"
+
+static bool notify_off;
+
+void daemon_begin(void)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        exit(pid < 0 ? 1 : 0);
+    (void)setsid();
+    int fd = open("/dev/null", O_RDWR);
+    if (fd >= 0) {
+        (void)dup2(fd, STDIN_FILENO);
+        (void)dup2(fd, STDOUT_FILENO);
+        (void)dup2(fd, STDERR_FILENO);
+        if (fd > STDERR_FILENO)
+            (void)close(fd);
+    }
+}
+
+enum err daemon_pidfile(const char *path, struct errbuf *e)
+{
+    FILE *f = fopen(path, "we");
+    if (f == NULL)
+        return err_sys(e, ERR_IO, errno, "pidfile %s", path);
+    bool ok = fprintf(f, "%d\n", (int)getpid()) > 0;
+    if (fclose(f) != 0 || !ok)
+        return err_sys(e, ERR_IO, errno, "pidfile %s", path);
+    return ERR_OK;
+}
+
+void daemon_pidfile_remove(const char *path)
+{
+    (void)unlink(path);
+}
+
+void daemon_notify_off(void)
+{
+    notify_off = true;
+}
+
+void daemon_notify(const char *lines)
+{
+    struct sockaddr_un sun = {.sun_family = AF_UNIX};
+    const char *path = notify_off ? NULL : getenv("NOTIFY_SOCKET");
+    if (path == NULL || (path[0] != '/' && path[0] != '@') ||
+        strlen(path) >= sizeof(sun.sun_path))
+        return;
+    size_t len = strlen(path);
+    memcpy(sun.sun_path, path, len);
+    if (path[0] == '@') /* an abstract name */
+        sun.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)!sendto(fd, lines, strlen(lines), MSG_NOSIGNAL | MSG_DONTWAIT,
+                  (const struct sockaddr *)&sun,
+                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+    (void)close(fd);
+}
+
+void daemon_watchdog(uint64_t now_mono_ms)
+{
+    static uint64_t every_ms = UINT64_MAX, next_ms;
+    if (every_ms == UINT64_MAX) {
+        const char *text = getenv("WATCHDOG_USEC");
+        uint64_t us = 0;
+        if (text == NULL || !parse_u64(slice_str(text), &us))
+            us = 0;
+        every_ms = us / 2000;
+    }
+    if (every_ms == 0 || now_mono_ms < next_ms)
+        return;
+    next_ms = now_mono_ms + every_ms;
+    daemon_notify("WATCHDOG=1");
+}
