@@ -83,6 +83,7 @@ class Ledger:
         self.file = open(path, "w", buffering=1 << 16)
         self.time0 = time.monotonic()
         self.counts = {}
+        self.alive_after = True  # no connection died in the last run
 
     # --- asking -------------------------------------------------------------
 
@@ -511,6 +512,7 @@ class Ledger:
 
     def run(self, connections, depth, until):
         """Drive the server until `until()` or until it dies."""
+        self.alive_after = False
         try:
             clients = [Client(self.port) for _ in range(connections)]
         except Gone:
@@ -521,6 +523,7 @@ class Ledger:
             while not until():
                 if not self.round(clients, depth):
                     return False
+            self.alive_after = True
             return True
         except Gone:
             return False

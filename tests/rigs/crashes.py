@@ -1,0 +1,80 @@
+"""The loop that every crash rig shares: settings, start, settle, check, load,
+crash. What differs is what a crash is."""
+
+import os
+import time
+
+from ledger import Ledger
+from rig import Client, Fault, Server, free_port, random_settings, seeded
+
+
+class Campaign:
+    def __init__(self, args, report, work, name, folder, env=None):
+        self.args, self.report, self.name = args, report, name
+        self.rng = seeded(args.seed, name)
+        self.port = free_port(self.rng)
+        self.server = Server(
+            args.program, folder, self.port, work + "/server.log", env
+        )
+        self.ledger = Ledger(args.seed, self.port, report, work + "/ledger")
+        self.cycles = 0
+        self.started = time.monotonic()
+
+    def settings(self):
+        return {"appendfsync": self.args.sync, **random_settings(self.rng)}
+
+    def restart(self, may_die=False):
+        """Start and check. False: it died and was allowed to."""
+        settings = self.settings()
+        self.server.start(settings)
+        try:
+            if not self.server.ready():
+                if may_die:
+                    return False
+                raise Fault(
+                    "did not start (%s):\n%s"
+                    % (settings, self.server.said()[-2000:])
+                )
+            if self.ledger.can is not None:
+                client = Client(self.port)
+                self.ledger.settle(client)
+                self.ledger.check(client)
+                client.close()
+        except Exception as e:
+            # An order to crash may fall into start and check as well.
+            if may_die and type(e).__name__ == "Gone":
+                return False
+            raise
+        return True
+
+    def load(self, until):
+        depth = self.rng.choice((1, 4, 16, 40))
+        self.ledger.run(self.rng.randint(1, 6), depth, until)
+
+    def finish(self):
+        """A last start without trouble: drain, and look at every job."""
+        self.restart()
+        client = Client(self.port)
+        if self.ledger.can is not None:
+            self.ledger.drain(client)
+            self.ledger.check(client, everything=True)
+        client.close()
+        self.report.check(self.server.stop() == 0, "a clean stop exits with 0")
+
+    def close(self):
+        self.server.kill()
+        if self.server.process is not None:
+            self.server.process.wait()
+        self.ledger.file.close()
+
+    def tell(self, more=""):
+        print(
+            "%s: seed %d, %d cycles, %d acknowledged operations on %d jobs, "
+            "appendfsync %s%s, %.0f s"
+            % (
+                self.name, self.args.seed, self.cycles, self.ledger.acked,
+                len(self.ledger.jobs), self.args.sync, more,
+                time.monotonic() - self.started,
+            ),
+            flush=True,
+        )
