@@ -104,27 +104,43 @@ static unsigned leaf_lower_bound(const struct sortmap_leaf *l, struct slice key,
     return lo;
 }
 
-static struct sortmap_leaf *descend(const struct sortmap *m, struct slice key,
-                                    struct path *path)
+/* Which child of an inner node a key belongs to. */
+static inline unsigned child_of(const struct inner *in, struct slice key)
+{
+    unsigned lo = 1, hi = in->len;
+    while (lo < hi) {
+        unsigned mid = (lo + hi) / 2;
+        if (compare(key, in->seps[mid]) < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo - 1;
+}
+
+static struct sortmap_leaf *descend(const struct sortmap *m, struct slice key)
 {
     void *node = m->root;
     for (unsigned h = m->height; h > 0; h--) {
         struct inner *in = node;
-        unsigned lo = 1, hi = in->len;
-        while (lo < hi) {
-            unsigned mid = (lo + hi) / 2;
-            if (compare(key, in->seps[mid]) < 0)
-                hi = mid;
-            else
-                lo = mid + 1;
-        }
-        if (path != NULL) {
-            path->nodes[h - 1] = in;
-            path->at[h - 1] = lo - 1;
-        }
-        node = in->children[lo - 1];
+        node = in->children[child_of(in, key)];
     }
     return node;
+}
+
+/* As descend(), and the way. */
+static struct path path_to(const struct sortmap *m, struct slice key,
+                           const struct sortmap_leaf *leaf)
+{
+    struct path path = {0};
+    void *node = m->root;
+    for (unsigned h = m->height; h-- > 0;) {
+        path.nodes[h] = node;
+        path.at[h] = child_of(node, key);
+        node = path.nodes[h]->children[path.at[h]];
+    }
+    ASSERT(node == leaf);
+    return path;
 }
 
 static bool leaf_covers(const struct sortmap_leaf *l, struct slice key)
@@ -169,7 +185,7 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
         if (m->fingers[i] != NULL && leaf_covers(m->fingers[i], key))
             l = m->fingers[i];
     if (l == NULL)
-        l = descend(m, key, NULL);
+        l = descend(m, key);
     remember(m, l);
     pos->leaf = l;
     pos->at = leaf_lower_bound(l, key, &found);
@@ -239,14 +255,12 @@ static void inner_add(struct sortmap *m, struct path *path, unsigned h,
 static struct sortmap_pos leaf_split(struct sortmap *m, struct sortmap_leaf *l,
                                      unsigned at, const char *row)
 {
-    struct path path;
-    struct sortmap_leaf *right = leaf_new(m), *same;
+    struct path path = path_to(m, change_key(row), l);
+    struct sortmap_leaf *right = leaf_new(m);
     bool tail = l == m->last && at == l->len;
     unsigned keep = tail ? l->len : at == l->len ? l->len * 7 / 8 : l->len / 2;
     const char *sep;
 
-    same = descend(m, change_key(row), &path);
-    ASSERT(same == l);
     right->len = l->len - keep;
     memcpy(right->rows, &l->rows[keep], right->len * sizeof(l->rows[0]));
     memcpy(right->marks, &l->marks[keep], right->len);
@@ -335,9 +349,7 @@ void sortmap_remove(struct sortmap *m, struct sortmap_pos pos)
             (l->len - pos.at) * sizeof(l->rows[0]));
     memmove(&l->marks[pos.at], &l->marks[pos.at + 1], l->len - pos.at);
     if (l->len == 0 && m->height > 0) {
-        struct path path = {0};
-        struct sortmap_leaf *same = descend(m, change_key(row), &path);
-        ASSERT(same == l);
+        struct path path = path_to(m, change_key(row), l);
         leaf_drop(m, l, &path);
     }
 }
@@ -356,7 +368,7 @@ struct sortmap_pos sortmap_seek(const struct sortmap *m, struct slice key)
     bool found;
     if (m->len == 0)
         return (struct sortmap_pos){NULL, 0};
-    struct sortmap_leaf *l = key.len == 0 ? m->first : descend(m, key, NULL);
+    struct sortmap_leaf *l = key.len == 0 ? m->first : descend(m, key);
     return settle(l, key.len == 0 ? 0 : leaf_lower_bound(l, key, &found));
 }
 

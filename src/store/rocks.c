@@ -1,0 +1,380 @@
+/* The real store: opening and closing, and the log's part.
+ *
+ * The happy path of a start:
+ *  1. Claim the directory: its marker, its lock.
+ *  2. Open the base, read the applied index: nothing is in memtables yet, so
+ *     it is the flushed one.
+ *  3. Open the log and look at what lies behind that index; store_load_step()
+ *     replays it.
+ *
+ * How it fails: a base that is ahead of the log means that the log was deleted
+ * or rolled back; a log that begins behind the applied index has a hole. Both
+ * are refused, because starting would lose what was acknowledged.
+ */
+#include "store/rocks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "util/alloc.h"
+#include "util/logger.h"
+
+/* --- the log ------------------------------------------------------------- */
+
+static uint64_t rocks_append(struct backend *b, struct slice entry)
+{
+    return log_append(rocks_of(b)->log, entry);
+}
+
+static void rocks_submit(struct backend *b)
+{
+    log_submit(rocks_of(b)->log);
+}
+
+static bool rocks_sync_inline(struct backend *b)
+{
+    return log_sync_inline(rocks_of(b)->log);
+}
+
+static void rocks_request_sync(struct backend *b)
+{
+    log_request_sync(rocks_of(b)->log);
+}
+
+static uint64_t rocks_last(const struct backend *b)
+{
+    return log_last(rocks_of(b)->log);
+}
+
+static uint64_t rocks_acked(const struct backend *b)
+{
+    return log_acked(rocks_of(b)->log);
+}
+
+static uint64_t rocks_durable(const struct backend *b)
+{
+    return log_durable(rocks_of(b)->log);
+}
+
+static uint64_t rocks_pending_bytes(const struct backend *b)
+{
+    return log_pending_bytes(rocks_of(b)->log);
+}
+
+static void rocks_set_sync(struct backend *b, int mode)
+{
+    log_set_sync(rocks_of(b)->log, (enum log_sync_mode)mode);
+}
+
+/* --- start --------------------------------------------------------------- */
+
+static enum err rocks_replay(struct backend *b, uint64_t *index,
+                             struct slice *entry, struct errbuf *e)
+{
+    struct rocks *r = rocks_of(b);
+    struct log_record rec;
+    if (r->replay == NULL) {
+        uint64_t from = atomic_load(&r->applied_index) + 1;
+        if (from > r->replay_last)
+            return ERR_EMPTY;
+        enum err rc = log_iter_open(&r->replay, r->log, from, e);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    enum err rc = log_iter_next(r->replay, r->replay_last, &rec, e);
+    if (rc != ERR_OK)
+        return rc;
+    *index = rec.index;
+    *entry = rec.entry;
+    return ERR_OK;
+}
+
+static void rocks_replayed(struct backend *b)
+{
+    log_iter_close(&rocks_of(b)->replay);
+}
+
+static void no_wake(void *ud)
+{
+    (void)ud;
+}
+
+static void log_moved(void *ud)
+{
+    struct rocks *r = ud;
+    r->o.on_wake(r->o.ud);
+}
+
+static enum err check_gap(const struct rocks *r, uint64_t applied,
+                          struct errbuf *e)
+{
+    if (r->found.last < applied)
+        return err_set(e, ERR_CORRUPT,
+                       "the base holds everything up to index %llu, but the "
+                       "log ends at %llu: it was deleted or rolled back",
+                       (unsigned long long)applied,
+                       (unsigned long long)r->found.last);
+    if (r->found.first > applied + 1)
+        return err_set(e, ERR_CORRUPT,
+                       "the base holds everything up to index %llu, but the "
+                       "log begins at %llu: what is between is lost",
+                       (unsigned long long)applied,
+                       (unsigned long long)r->found.first);
+    return ERR_OK;
+}
+
+static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
+{
+    char path[ROCKS_PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/log", r->dir);
+    struct log_options lo = {
+        .dir = path,
+        .segment_bytes = r->o.log_segment_bytes,
+        .keep_bytes = r->o.log_max_bytes,
+        .verify_from = applied + 1,
+        .sync = (enum log_sync_mode)r->o.log_sync,
+        .threaded = true,
+        .on_progress = log_moved,
+        .ud = r,
+    };
+    enum err rc = log_open(&r->log, &lo, &r->found, e);
+    if (rc == ERR_OK)
+        rc = check_gap(r, applied, e);
+    if (rc != ERR_OK)
+        return rc;
+    r->replay_last = r->found.last;
+    if (r->found.epoch == 0)
+        log_set_epoch(r->log, 1);
+    return ERR_OK;
+}
+
+static void start_threads(struct rocks *r)
+{
+    pthread_condattr_t attr;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->apply_cond, &attr);
+    pthread_cond_init(&r->read_cond, &attr);
+    pthread_condattr_destroy(&attr);
+    ASSERT(pthread_create(&r->applier, NULL, rocks_applier, r) == 0);
+    ASSERT(pthread_create(&r->reader, NULL, rocks_reader, r) == 0);
+    r->applier_runs = r->reader_runs = true;
+}
+
+static void stop_threads(struct rocks *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->stop_read = r->stop_apply = true;
+    pthread_cond_signal(&r->read_cond);
+    pthread_cond_signal(&r->apply_cond);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->reader, NULL);
+    pthread_join(r->applier, NULL);
+    r->applier_runs = r->reader_runs = false;
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->apply_cond);
+    pthread_cond_destroy(&r->read_cond);
+}
+
+/* --- the end ------------------------------------------------------------- */
+
+static void free_fetches(struct list *all)
+{
+    struct list *n;
+    while ((n = list_pop(all)) != NULL) {
+        struct fetch *f = CONTAINER_OF(n, struct fetch, node);
+        if (f->gather != NULL)
+            f->gather->fetch = NULL;
+        fetch_free(&f);
+    }
+}
+
+/* Everything to the log, to the base, to the disk. What cannot be applied is
+ * in the log, and the next start replays it. */
+static void settle(struct rocks *r)
+{
+    struct errbuf e;
+    if (log_drain(r->log, &e) != ERR_OK) {
+        say(LL_WARNING, "closing: %s", e.text);
+        return;
+    }
+    rocks_apply_poll(r);
+    pthread_mutex_lock(&r->lock);
+    r->flush_now = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void rocks_close(struct backend **bp, bool clean)
+{
+    struct rocks *r = rocks_of(*bp);
+    rocks_backup_end(r);
+    if (clean && r->applier_runs)
+        settle(r);
+    else if (r->applier_runs) {
+        pthread_mutex_lock(&r->lock);
+        r->abandon = true; /* one that is being written is finished */
+        pthread_mutex_unlock(&r->lock);
+    }
+    if (r->applier_runs)
+        stop_threads(r);
+    free_fetches(&r->to_fetch);
+    free_fetches(&r->fetched);
+    if (clean && r->log != NULL)
+        log_release(r->log, atomic_load(&r->flushed_index) + 1);
+    log_iter_close(&r->replay);
+    log_close(&r->log);
+    rocks_base_close(&r->base);
+    if (r->lock_fd >= 0)
+        close(r->lock_fd);
+    mem_free(r);
+    *bp = NULL;
+}
+
+/* --- the rest ------------------------------------------------------------ */
+
+static void rocks_poll(struct backend *b, struct now now)
+{
+    struct rocks *r = rocks_of(b);
+    (void)now;
+    rocks_apply_poll(r);
+    rocks_backup_poll(r);
+}
+
+/* New work is refused long before an allocation fails; what finishes work goes
+ * on in the segments that are there. */
+static enum store_room rocks_room(const struct backend *b)
+{
+    struct rocks *r = rocks_of(b);
+    if (!log_next_ready(r->log) && log_space_left(r->log) < ((uint64_t)1 << 20))
+        return STORE_FULL;
+    if (!log_next_ready(r->log) || atomic_load(&r->apply_fails) ||
+        atomic_load(&r->flush_fails) ||
+        atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
+        return STORE_FINISH_ONLY;
+    return STORE_ROOM;
+}
+
+static uint64_t base_property(const struct rocks *r, const char *name)
+{
+    uint64_t sum = 0;
+    for (int f = 0; f < FAMILIES; f++) {
+        uint64_t n = 0;
+        if (rocksdb_property_int_cf(r->base.db, r->base.cfs[f], name, &n) == 0)
+            sum += n;
+    }
+    return sum;
+}
+
+static const char *fault_of(const struct rocks *r)
+{
+    if (atomic_load(&r->apply_fails))
+        return "applying to the base fails";
+    if (atomic_load(&r->flush_fails))
+        return "flushing the base fails";
+    if (!log_next_ready(r->log))
+        return "no further log segment could be allocated";
+    if (atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
+        return "free disk space is below the reserve";
+    return NULL;
+}
+
+static void rocks_stats(const struct backend *b, struct store_stats *out)
+{
+    const struct rocks *r = rocks_of(b);
+    struct log_stats ls;
+    log_stats(r->log, &ls);
+    out->syncs = ls.syncs;
+    out->log_bytes = ls.segment_bytes;
+    out->log_segments = ls.segments;
+    out->applied_index = atomic_load(&r->applied_index);
+    out->flushed_index = atomic_load(&r->flushed_index);
+    out->disk_free_bytes = atomic_load(&r->disk_free);
+    out->dropped_tail_bytes = r->found.tail_bytes;
+    out->base_memory_bytes =
+        base_property(r, "rocksdb.cur-size-all-mem-tables") +
+        base_property(r, "rocksdb.estimate-table-readers-mem") +
+        rocksdb_cache_get_usage(r->base.cache);
+    out->base_disk_bytes = base_property(r, "rocksdb.live-sst-files-size");
+    out->fault = fault_of(r);
+}
+
+static const struct backend_ops rocks_ops = {
+    .append = rocks_append,
+    .submit = rocks_submit,
+    .sync_inline = rocks_sync_inline,
+    .request_sync = rocks_request_sync,
+    .last = rocks_last,
+    .acked = rocks_acked,
+    .durable = rocks_durable,
+    .pending_bytes = rocks_pending_bytes,
+    .set_sync = rocks_set_sync,
+    .replay = rocks_replay,
+    .replayed = rocks_replayed,
+    .read = rocks_read,
+    .walk = rocks_walk,
+    .row = rocks_row,
+    .step = rocks_step,
+    .finish = rocks_finish,
+    .apply = rocks_apply,
+    .applying = rocks_applying,
+    .fetch = rocks_fetch,
+    .fetched = rocks_fetched,
+    .poll = rocks_poll,
+    .room = rocks_room,
+    .stats = rocks_stats,
+    .backup = rocks_backup,
+    .close = rocks_close,
+};
+
+enum err store_open(struct store **out, const struct store_options *o,
+                    struct errbuf *e)
+{
+    struct rocks *r = NEW(struct rocks);
+    struct backend *b = &r->backend;
+    struct rocks_base_options bo = {o->block_cache_bytes, o->write_buffer_bytes,
+                                    false};
+    char path[ROCKS_PATH_MAX + 16];
+    uint64_t applied = 0;
+    enum err rc;
+
+    r->backend.ops = &rocks_ops;
+    r->o = *o;
+    r->lock_fd = -1;
+    if (r->o.on_wake == NULL)
+        r->o.on_wake = no_wake;
+    list_init(&r->waiting);
+    list_init(&r->to_apply);
+    list_init(&r->applied);
+    list_init(&r->to_fetch);
+    list_init(&r->fetched);
+    atomic_store(&r->disk_free, UINT64_MAX);
+    if (strlen(o->dir) >= ROCKS_PATH_MAX) {
+        rc = err_set(e, ERR_IO, "the path of the data is longer than %d bytes",
+                     ROCKS_PATH_MAX - 1);
+        goto out;
+    }
+    snprintf(r->dir, sizeof(r->dir), "%s", o->dir);
+    rc = rocks_claim(r->dir, &r->lock_fd, e);
+    if (rc != ERR_OK)
+        goto out;
+    snprintf(path, sizeof(path), "%s/base", r->dir);
+    rc = rocks_base_open(&r->base, path, &bo, e);
+    if (rc == ERR_OK)
+        rc = rocks_base_applied(&r->base, true, &applied, e);
+    if (rc != ERR_OK)
+        goto out;
+    atomic_store(&r->applied_index, applied);
+    atomic_store(&r->flushed_index, applied);
+    rc = open_log(r, applied, e);
+    if (rc != ERR_OK)
+        goto out;
+    start_threads(r);
+    *out = store_new(b, o);
+    return ERR_OK;
+
+out:
+    rocks_close(&b, false);
+    return rc;
+}

@@ -1,0 +1,240 @@
+/* The applier: sealed generations into the base.
+ *
+ *  1. The loop seals a generation; it waits until the log is durable up to its
+ *     end, and is then given to this thread.
+ *  2. Its net goes into one write batch: range deletions first, then the rows,
+ *     family by family in key order (sequential puts cost a fifth of random
+ *     ones), then meta/applied. WAL off: our log is the WAL.
+ *  3. When 256 MiB of log are not flushed, all families are flushed together.
+ *  4. The loop takes the generation back and lets the log go up to the flushed
+ *     index.
+ *
+ * How it fails: a write that fails (full disk) changed nothing; it is tried
+ * again until it works, and what comes after waits. Reads are not disturbed,
+ * because the generation stays in the overlay.
+ */
+#include <errno.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "store/key.h"
+#include "store/records.h"
+#include "store/rocks.h"
+#include "util/alloc.h"
+#include "util/logger.h"
+
+#define SPACE_CHECK_MS 500
+
+void rocks_apply(struct backend *b, struct generation *g)
+{
+    struct rocks *r = rocks_of(b);
+    list_append(&r->waiting, &g->apply_node);
+    r->applying_len++;
+}
+
+size_t rocks_applying(const struct backend *b)
+{
+    return rocks_of(b)->applying_len;
+}
+
+void rocks_apply_poll(struct rocks *r)
+{
+    uint64_t durable = log_durable(r->log);
+    struct list *n;
+    bool any = false;
+    pthread_mutex_lock(&r->lock);
+    while ((n = list_first(&r->waiting)) != NULL) {
+        struct generation *g = CONTAINER_OF(n, struct generation, apply_node);
+        if (g->last_index > durable) /* invariant 2 of store.h */
+            break;
+        list_remove(n);
+        list_append(&r->to_apply, n);
+        any = true;
+    }
+    if (any)
+        pthread_cond_signal(&r->apply_cond);
+    while ((n = list_pop(&r->applied)) != NULL) {
+        CONTAINER_OF(n, struct generation, apply_node)->applied = true;
+        r->applying_len--;
+    }
+    pthread_mutex_unlock(&r->lock);
+    log_release(r->log, atomic_load(&r->flushed_index) + 1);
+}
+
+/* --- in the thread ------------------------------------------------------- */
+
+static void batch_family(rocksdb_writebatch_t *batch, const struct rocks *r,
+                         const struct generation *g, enum family f)
+{
+    rocksdb_column_family_handle_t *cf = r->base.cfs[f];
+    struct sortmap_pos pos = sortmap_seek(&g->maps[f], SLICE_EMPTY);
+    for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
+        const char *at = sortmap_row(pos);
+        struct slice key = change_key(at), value = change_value(at);
+        if (change_is_del(at))
+            rocksdb_writebatch_delete_cf(batch, cf, key.data, key.len);
+        else
+            rocksdb_writebatch_put_cf(batch, cf, key.data, key.len, value.data,
+                                      value.len);
+    }
+}
+
+/* A range deletion needs an end; nothing sorts behind this. */
+static struct slice range_end(const struct range *range, char *highest,
+                              size_t size)
+{
+    if (range->to.len > 0)
+        return range->to;
+    memset(highest, 0xff, size);
+    return slice_of(highest, size);
+}
+
+static rocksdb_writebatch_t *batch_of(const struct rocks *r,
+                                      const struct generation *g)
+{
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    struct rec_applied applied = {g->last_index};
+    char highest[KEY_MAX + 1], value[16];
+    struct key k;
+    for (int f = 0; f < FAMILIES; f++) {
+        for (size_t i = 0; i < g->ranges[f].len; i++) {
+            const struct range *range = &g->ranges[f].all[i];
+            struct slice to = range_end(range, highest, sizeof(highest));
+            rocksdb_writebatch_delete_range_cf(
+                batch, r->base.cfs[f], range->from.data, range->from.len,
+                to.data, to.len);
+        }
+    }
+    for (int f = 0; f < FAMILIES; f++)
+        batch_family(batch, r, g, (enum family)f);
+    key_meta(&k, SLICE_LIT("applied"));
+    size_t len = (size_t)(rec_applied_encode(&applied, value) - value);
+    rocksdb_writebatch_put_cf(batch, r->base.cfs[FAMILY_META], k.bytes, k.len,
+                              value, len);
+    return batch;
+}
+
+static enum err write_generation(struct rocks *r, const struct generation *g,
+                                 struct errbuf *e)
+{
+    rocksdb_writebatch_t *batch = batch_of(r, g);
+    rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
+    char *message = NULL;
+    rocksdb_writeoptions_disable_WAL(wo, 1);
+    rocksdb_write(r->base.db, wo, batch, &message);
+    rocksdb_writeoptions_destroy(wo);
+    rocksdb_writebatch_destroy(batch);
+    if (message != NULL)
+        return rocks_err(e, message, "apply to the base");
+    atomic_store(&r->applied_index, g->last_index);
+    r->unflushed_bytes += g->used;
+    return ERR_OK;
+}
+
+/* RocksDB flushes by itself, too; this only asks how far it has come. */
+static void learn_flushed(struct rocks *r)
+{
+    uint64_t index = 0;
+    if (rocks_base_applied(&r->base, true, &index, NULL) != ERR_OK)
+        return;
+    if (index != atomic_load(&r->flushed_index)) {
+        atomic_store(&r->flushed_index, index);
+        if (index == atomic_load(&r->applied_index))
+            r->unflushed_bytes = 0;
+    }
+}
+
+static void tell_once(_Atomic bool *failing, enum err rc,
+                      const struct errbuf *e, const char *what)
+{
+    if (rc != ERR_OK && !atomic_exchange(failing, true))
+        say(LL_WARNING, "%s; trying again", e->text);
+    else if (rc == ERR_OK && atomic_exchange(failing, false))
+        say(LL_NOTICE, "%s works again", what);
+}
+
+static void flush(struct rocks *r)
+{
+    struct errbuf e;
+    enum err rc = rocks_base_flush(&r->base, &e);
+    tell_once(&r->flush_fails, rc, &e, "flushing the base");
+    learn_flushed(r);
+    if (rc == ERR_OK)
+        r->unflushed_bytes = 0;
+}
+
+static void check_space(struct rocks *r)
+{
+    struct statvfs v;
+    if (statvfs(r->dir, &v) == 0)
+        atomic_store(&r->disk_free, (uint64_t)v.f_bavail * v.f_frsize);
+}
+
+/* With the lock held: until there is something to do, or a while. */
+static void wait_ms(struct rocks *r, uint64_t ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t ns = (uint64_t)t.tv_nsec + ms * 1000000;
+    t.tv_sec += (time_t)(ns / 1000000000);
+    t.tv_nsec = (long)(ns % 1000000000);
+    pthread_cond_timedwait(&r->apply_cond, &r->lock, &t);
+}
+
+/* False: it is to be tried again. */
+static bool apply_one(struct rocks *r, const struct generation *g)
+{
+    struct errbuf e;
+    enum err rc = write_generation(r, g, &e);
+    tell_once(&r->apply_fails, rc, &e, "applying to the base");
+    if (rc != ERR_OK)
+        return false;
+    if (r->unflushed_bytes >= ROCKS_FLUSH_BYTES)
+        flush(r);
+    else
+        learn_flushed(r);
+    return true;
+}
+
+void *rocks_applier(void *arg)
+{
+    struct rocks *r = arg;
+    check_space(r);
+    pthread_mutex_lock(&r->lock);
+    for (;;) {
+        struct list *n = list_first(&r->to_apply);
+        if (r->stop_apply &&
+            (n == NULL || r->abandon || atomic_load(&r->apply_fails)))
+            break;
+        if (n == NULL) {
+            wait_ms(r, SPACE_CHECK_MS);
+            pthread_mutex_unlock(&r->lock);
+            check_space(r);
+            if (atomic_load(&r->flush_fails))
+                flush(r);
+            else
+                learn_flushed(r);
+            pthread_mutex_lock(&r->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&r->lock);
+        bool done =
+            apply_one(r, CONTAINER_OF(n, struct generation, apply_node));
+        check_space(r);
+        pthread_mutex_lock(&r->lock);
+        if (done) {
+            list_remove(n);
+            list_append(&r->applied, n);
+            pthread_mutex_unlock(&r->lock);
+            r->o.on_wake(r->o.ud);
+            pthread_mutex_lock(&r->lock);
+        } else if (!r->stop_apply) {
+            wait_ms(r, ROCKS_RETRY_MS);
+        }
+    }
+    bool flush_now = r->flush_now;
+    pthread_mutex_unlock(&r->lock);
+    if (flush_now)
+        flush(r);
+    return NULL;
+}

@@ -1,0 +1,172 @@
+/* Backup: a consistent copy, made while everything goes on.
+ *
+ *  1. A hold on the log at the flushed index: nothing behind it may go.
+ *  2. A checkpoint of the base: hard links to its files, after a flush of all
+ *     families together. What it says in meta/applied is X.
+ *  3. The records X+1 to the last one that was durable when we began, copied
+ *     into a log of the backup's own.
+ *  4. The marker. A directory without it is not a backup.
+ *
+ * The copy is a data directory: a server starts on it as it is.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/rocks.h"
+#include "util/alloc.h"
+
+struct rocks_backup {
+    struct rocks *r;
+    char path[ROCKS_PATH_MAX];
+    uint64_t upto; /* durable when it began */
+    struct log_hold hold;
+    pthread_t thread;
+    _Atomic bool ended;
+    enum err rc;
+    struct errbuf e;
+    store_backup_fn done;
+    void *ud;
+};
+
+static enum err checkpoint(struct rocks_backup *b, const char *path)
+{
+    char *message = NULL;
+    rocksdb_checkpoint_t *c =
+        rocksdb_checkpoint_object_create(b->r->base.db, &message);
+    if (message != NULL)
+        return rocks_err(&b->e, message, "checkpoint");
+    rocksdb_checkpoint_create(c, path, 0, &message);
+    rocksdb_checkpoint_object_destroy(c);
+    if (message != NULL)
+        return rocks_err(&b->e, message, "checkpoint");
+    return ERR_OK;
+}
+
+static enum err applied_of(struct rocks_backup *b, const char *path,
+                           uint64_t *index)
+{
+    const struct rocks_base_options o = {(uint64_t)1 << 20, (uint64_t)1 << 20,
+                                         true};
+    struct rocks_base base;
+    enum err rc = rocks_base_open(&base, path, &o, &b->e);
+    if (rc != ERR_OK)
+        return rc;
+    rc = rocks_base_applied(&base, false, index, &b->e);
+    rocks_base_close(&base);
+    return rc;
+}
+
+static enum err copy_records(struct rocks_backup *b, struct log *to,
+                             struct log_iter *from, uint64_t index)
+{
+    enum err rc = ERR_OK;
+    while (rc == ERR_OK && index <= b->upto) {
+        struct log_record rec;
+        rc = log_iter_next(from, b->upto, &rec, &b->e);
+        if (rc != ERR_OK)
+            break;
+        ASSERT(rec.index == index);
+        log_set_epoch(to, rec.epoch);
+        log_append(to, rec.entry); /* written before the next is read */
+        log_submit(to);
+        index++;
+    }
+    if (rc == ERR_OK)
+        rc = log_drain(to, &b->e);
+    return rc;
+}
+
+static enum err copy_log(struct rocks_backup *b, uint64_t first)
+{
+    char path[ROCKS_PATH_MAX + 16];
+    struct log_found found;
+    struct log *to = NULL;
+    struct log_iter *from = NULL;
+    snprintf(path, sizeof(path), "%s/log", b->path);
+    struct log_options lo = {.dir = path,
+                             .segment_bytes = b->r->o.log_segment_bytes,
+                             .first_index = first,
+                             .sync = LOG_NO};
+    enum err rc = log_open(&to, &lo, &found, &b->e);
+    if (rc == ERR_OK && first <= b->upto) {
+        rc = log_iter_open(&from, b->r->log, first, &b->e);
+        if (rc == ERR_OK)
+            rc = copy_records(b, to, from, first);
+    }
+    log_iter_close(&from);
+    log_close(&to);
+    return rc;
+}
+
+static void *backup_thread(void *arg)
+{
+    struct rocks_backup *b = arg;
+    char path[ROCKS_PATH_MAX + 16];
+    uint64_t applied = 0;
+    snprintf(path, sizeof(path), "%s/base", b->path);
+    b->rc = checkpoint(b, path);
+    if (b->rc == ERR_OK)
+        b->rc = applied_of(b, path, &applied);
+    if (b->rc == ERR_OK)
+        b->rc = copy_log(b, applied + 1);
+    if (b->rc == ERR_OK)
+        b->rc = rocks_mark(b->path, &b->e);
+    atomic_store(&b->ended, true);
+    b->r->o.on_wake(b->r->o.ud);
+    return NULL;
+}
+
+enum err rocks_backup(struct backend *backend, const char *path,
+                      store_backup_fn done, void *ud, struct errbuf *e)
+{
+    struct rocks *r = rocks_of(backend);
+    if (r->backup != NULL)
+        return err_set(e, ERR_BUSY, "a backup to %s is under way",
+                       r->backup->path);
+    if (strlen(path) >= ROCKS_PATH_MAX)
+        return err_set(e, ERR_IO, "the path is longer than %d bytes",
+                       ROCKS_PATH_MAX - 1);
+    if (mkdir(path, 0750) != 0)
+        return err_sys(e, errno == EEXIST ? ERR_EXISTS : ERR_IO, errno,
+                       "create %s for the backup", path);
+    struct rocks_backup *b = NEW(struct rocks_backup);
+    b->r = r;
+    snprintf(b->path, sizeof(b->path), "%s", path);
+    b->upto = log_durable(r->log);
+    b->done = done;
+    b->ud = ud;
+    log_hold_begin(r->log, &b->hold, atomic_load(&r->flushed_index) + 1);
+    if (pthread_create(&b->thread, NULL, backup_thread, b) != 0) {
+        log_hold_end(r->log, &b->hold);
+        mem_free(b);
+        return err_set(e, ERR_IO, "no thread for the backup");
+    }
+    r->backup = b;
+    return ERR_OK;
+}
+
+static struct rocks_backup *join(struct rocks *r)
+{
+    struct rocks_backup *b = r->backup;
+    pthread_join(b->thread, NULL);
+    log_hold_end(r->log, &b->hold);
+    r->backup = NULL;
+    return b;
+}
+
+void rocks_backup_poll(struct rocks *r)
+{
+    if (r->backup == NULL || !atomic_load(&r->backup->ended))
+        return;
+    struct rocks_backup *b = join(r);
+    b->done(b->ud, b->rc, b->rc == ERR_OK ? NULL : b->e.text);
+    mem_free(b);
+}
+
+void rocks_backup_end(struct rocks *r)
+{
+    if (r->backup != NULL)
+        mem_free(join(r));
+}

@@ -1,0 +1,146 @@
+/* Reads of the base: from memory on the loop, from anywhere in the reader. */
+#include "store/rocks.h"
+#include "util/alloc.h"
+
+struct base_cursor {
+    rocksdb_iterator_t *it;
+    rocksdb_readoptions_t *options;
+    /* RocksDB keeps pointers to the bounds. */
+    struct arena bounds;
+    bool back;
+    enum family family;
+};
+
+enum err rocks_read(struct backend *b, enum base_tier tier, enum family f,
+                    struct slice key, struct arena *to, struct slice *value,
+                    struct errbuf *e)
+{
+    const struct rocks_base *base = &rocks_of(b)->base;
+    char *message = NULL;
+    size_t len;
+    rocksdb_pinnableslice_t *pin = rocksdb_get_pinned_cf(
+        base->db, tier == BASE_MEMORY ? base->read_memory : base->read_disk,
+        base->cfs[f], key.data, key.len, &message);
+    if (message != NULL) {
+        enum err rc = rocks_err(e, message, family_name(f));
+        if (rc == ERR_CORRUPT)
+            err_wrap(e, "a row of family");
+        return rc;
+    }
+    if (pin == NULL)
+        return ERR_NOTFOUND;
+    const char *data = rocksdb_pinnableslice_value(pin, &len);
+    *value = arena_copy(to, slice_of(data, len));
+    rocksdb_pinnableslice_destroy(pin);
+    if (len == 0) /* invariant 4 of store.h */
+        return err_set(e, ERR_CORRUPT, "family %s: an empty value",
+                       family_name(f));
+    return ERR_OK;
+}
+
+struct base_cursor *rocks_walk(struct backend *b, enum base_tier tier,
+                               enum family f, struct slice from,
+                               struct slice to, bool back)
+{
+    const struct rocks_base *base = &rocks_of(b)->base;
+    struct base_cursor *c = NEW(struct base_cursor);
+    c->family = f;
+    c->back = back;
+    c->options = rocksdb_readoptions_create();
+    if (tier == BASE_MEMORY)
+        rocksdb_readoptions_set_read_tier(c->options, 1);
+    /* Bounds on both sides: without the lower one a seek walks through the
+     * tombstones of what a queue has consumed (9 ms instead of 3 us). */
+    if (from.len > 0) {
+        from = arena_copy(&c->bounds, from);
+        rocksdb_readoptions_set_iterate_lower_bound(c->options, from.data,
+                                                    from.len);
+    }
+    if (to.len > 0) {
+        to = arena_copy(&c->bounds, to);
+        rocksdb_readoptions_set_iterate_upper_bound(c->options, to.data,
+                                                    to.len);
+    }
+    c->it = rocksdb_create_iterator_cf(base->db, c->options, base->cfs[f]);
+    if (back)
+        rocksdb_iter_seek_to_last(c->it);
+    else if (from.len > 0)
+        rocksdb_iter_seek(c->it, from.data, from.len);
+    else
+        rocksdb_iter_seek_to_first(c->it);
+    return c;
+}
+
+bool rocks_row(struct base_cursor *c, struct slice *key, struct slice *value)
+{
+    if (!rocksdb_iter_valid(c->it))
+        return false;
+    key->data = rocksdb_iter_key(c->it, &key->len);
+    value->data = rocksdb_iter_value(c->it, &value->len);
+    return true;
+}
+
+void rocks_step(struct base_cursor *c)
+{
+    if (c->back)
+        rocksdb_iter_prev(c->it);
+    else
+        rocksdb_iter_next(c->it);
+}
+
+enum err rocks_finish(struct base_cursor **cp, struct errbuf *e)
+{
+    struct base_cursor *c = *cp;
+    char *message = NULL;
+    enum err rc = ERR_OK;
+    rocksdb_iter_get_error(c->it, &message);
+    if (message != NULL)
+        rc = rocks_err(e, message, family_name(c->family));
+    rocksdb_iter_destroy(c->it);
+    rocksdb_readoptions_destroy(c->options);
+    arena_release(&c->bounds);
+    FREE(cp);
+    return rc;
+}
+
+/* --- fetches ------------------------------------------------------------- */
+
+void rocks_fetch(struct backend *b, struct fetch *f)
+{
+    struct rocks *r = rocks_of(b);
+    pthread_mutex_lock(&r->lock);
+    list_append(&r->to_fetch, &f->node);
+    pthread_cond_signal(&r->read_cond);
+    pthread_mutex_unlock(&r->lock);
+}
+
+struct fetch *rocks_fetched(struct backend *b)
+{
+    struct rocks *r = rocks_of(b);
+    pthread_mutex_lock(&r->lock);
+    struct list *n = list_pop(&r->fetched);
+    pthread_mutex_unlock(&r->lock);
+    return n == NULL ? NULL : CONTAINER_OF(n, struct fetch, node);
+}
+
+void *rocks_reader(void *arg)
+{
+    struct rocks *r = arg;
+    pthread_mutex_lock(&r->lock);
+    while (!r->stop_read) {
+        struct list *n = list_pop(&r->to_fetch);
+        if (n == NULL) {
+            pthread_cond_wait(&r->read_cond, &r->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&r->lock);
+        fetch_run(CONTAINER_OF(n, struct fetch, node), &r->backend);
+        pthread_mutex_lock(&r->lock);
+        list_append(&r->fetched, n);
+        pthread_mutex_unlock(&r->lock);
+        r->o.on_wake(r->o.ud);
+        pthread_mutex_lock(&r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}

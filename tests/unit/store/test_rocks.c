@@ -1,0 +1,491 @@
+/* The store on RocksDB and the log: start, replay, reads, full disks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "log/log.h"
+#include "store/key.h"
+#include "store/state.h"
+#include "util/alloc.h"
+
+struct place {
+    char dir[64];
+    struct store_options o;
+    struct store *s;
+};
+
+static void remove_tree(const char *dir)
+{
+    char command[256];
+    snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
+static int make_place(void **state)
+{
+    struct place *p = NEW(struct place);
+    snprintf(p->dir, sizeof(p->dir), "/tmp/belfry-store-XXXXXX");
+    assert_non_null(mkdtemp(p->dir));
+    store_options_default(&p->o);
+    p->o.dir = p->dir;
+    p->o.log_segment_bytes = 1 << 20;
+    p->o.generation_bytes = 64 << 10;
+    p->o.disk_reserve_bytes = 0;
+    *state = p;
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    struct place *p = *state;
+    store_close(&p->s);
+    remove_tree(p->dir);
+    mem_free(p);
+    return 0;
+}
+
+/* Poll until `*done`; a test that waits longer than this has failed. */
+static uint64_t deadline(void)
+{
+    return clock_mono_us() + 20 * 1000000;
+}
+
+static void load(struct place *p)
+{
+    struct errbuf e;
+    bool done = false;
+    uint64_t end = deadline();
+    enum err rc = store_open(&p->s, &p->o, &e);
+    if (rc != ERR_OK)
+        fail_msg("open: %s", e.text);
+    while (!done) {
+        assert_true(clock_mono_us() < end);
+        rc = store_load_step(p->s, clock_now(), &done, &e);
+        if (rc != ERR_OK)
+            fail_msg("load: %s", e.text);
+    }
+}
+
+static void wait_durable(struct place *p)
+{
+    uint64_t end = deadline();
+    while (store_durable(p->s) < store_last(p->s)) {
+        assert_true(clock_mono_us() < end);
+        store_poll(p->s, clock_now());
+        usleep(100);
+    }
+}
+
+static void wait_applied(struct place *p)
+{
+    uint64_t end = deadline();
+    struct store_stats st;
+    if (p->s->open->last_index != 0)
+        store_seal(p->s);
+    do {
+        assert_true(clock_mono_us() < end);
+        store_poll(p->s, clock_now());
+        usleep(100);
+        store_get_stats(p->s, &st);
+    } while (st.generations > 1);
+}
+
+static struct slice key_of(struct key *k, unsigned i)
+{
+    struct id id = {{0}};
+    memcpy(id.bytes + 12, &(uint32_t){__builtin_bswap32(i)}, 4);
+    return key_job(k, &id);
+}
+
+static void put(struct place *p, unsigned i, unsigned value, bool fresh)
+{
+    struct key k;
+    memcpy(store_put(p->s, FAMILY_JOBS, key_of(&k, i), sizeof(value), fresh),
+           &value, sizeof(value));
+}
+
+static void del(struct place *p, unsigned i)
+{
+    struct key k;
+    store_del(p->s, FAMILY_JOBS, key_of(&k, i));
+}
+
+static void commit(struct place *p)
+{
+    store_commit(p->s, clock_now());
+}
+
+/* 0: no such row. */
+static unsigned get(struct place *p, unsigned i)
+{
+    struct key k;
+    struct slice v;
+    unsigned value = 0;
+    enum err rc = store_get(p->s, NULL, FAMILY_JOBS, key_of(&k, i), &v, NULL);
+    if (rc == ERR_NOTFOUND)
+        return 0;
+    assert_int_equal(rc, ERR_OK);
+    assert_int_equal(v.len, sizeof(value));
+    memcpy(&value, v.data, sizeof(value));
+    return value;
+}
+
+static bool count(struct slice key, struct slice value, void *ud)
+{
+    (void)key;
+    (void)value;
+    ++*(unsigned *)ud;
+    return true;
+}
+
+static unsigned count_rows(struct place *p)
+{
+    unsigned n = 0;
+    assert_int_equal(store_scan(p->s, NULL, FAMILY_JOBS, SLICE_EMPTY,
+                                SLICE_EMPTY, SIZE_MAX, count, &n, NULL),
+                     ERR_OK);
+    return n;
+}
+
+static void what_is_durable_survives_a_crash(void **state)
+{
+    struct place *p = *state;
+    struct store_stats st;
+    load(p);
+    for (unsigned i = 1; i <= 100; i++) {
+        put(p, i, i, true);
+        commit(p);
+    }
+    del(p, 50);
+    commit(p);
+    wait_durable(p);
+    store_abandon(&p->s);
+    load(p);
+    for (unsigned i = 1; i <= 100; i++)
+        assert_int_equal(get(p, i), i == 50 ? 0 : i);
+    assert_int_equal(count_rows(p), 99);
+    store_get_stats(p->s, &st);
+    assert_true(st.replayed_entries >= 101);
+}
+
+static void a_clean_stop_leaves_nothing_to_replay(void **state)
+{
+    struct place *p = *state;
+    struct store_stats st;
+    load(p);
+    for (unsigned i = 1; i <= 100; i++)
+        put(p, i, i, true);
+    commit(p);
+    store_close(&p->s);
+    load(p);
+    store_get_stats(p->s, &st);
+    assert_int_equal(st.replayed_entries, 0);
+    assert_int_equal(count_rows(p), 100);
+}
+
+static void start_numbers_only_grow(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    uint32_t first = store_start_number(p->s);
+    store_abandon(&p->s);
+    load(p);
+    assert_true(store_start_number(p->s) > first);
+}
+
+/* Many generations, some applied, a few flushed; the rest comes from the log.
+ */
+static void replay_goes_on_where_the_base_was_flushed(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    for (unsigned round = 0; round < 5; round++) {
+        for (unsigned i = 0; i < 4000; i++) {
+            unsigned n = round * 4000 + i;
+            put(p, n, n + 1, true);
+            if (n >= 1000)
+                del(p, n - 1000);
+            if (i % 10 == 9)
+                commit(p);
+        }
+        wait_durable(p);
+        if (round % 2 == 0)
+            wait_applied(p);
+        store_abandon(&p->s);
+        load(p);
+        unsigned last = round * 4000 + 3999;
+        assert_int_equal(count_rows(p), 1000);
+        assert_int_equal(get(p, last), last + 1);
+        assert_int_equal(get(p, last - 1000), 0);
+        assert_int_equal(get(p, last - 999), last - 998);
+    }
+}
+
+static void a_range_deletion_reaches_the_base(void **state)
+{
+    struct place *p = *state;
+    struct key a, b;
+    load(p);
+    for (unsigned i = 0; i < 100; i++)
+        put(p, i, i + 1, true);
+    commit(p);
+    wait_applied(p);
+    store_del_range(p->s, FAMILY_JOBS, key_of(&a, 10), key_of(&b, 20));
+    put(p, 15, 77, true);
+    commit(p);
+    assert_int_equal(count_rows(p), 91);
+    wait_applied(p);
+    assert_int_equal(count_rows(p), 91);
+    assert_int_equal(get(p, 15), 77);
+    store_del_range(p->s, FAMILY_JOBS, key_of(&a, 50), SLICE_EMPTY);
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(count_rows(p), 41);
+    store_close(&p->s);
+    load(p);
+    assert_int_equal(count_rows(p), 41);
+}
+
+static void a_life_within_a_generation_leaves_the_base_nothing(void **state)
+{
+    struct place *p = *state;
+    struct store_stats st;
+    load(p);
+    wait_applied(p);
+    store_get_stats(p->s, &st);
+    uint64_t before = st.applied_changes;
+    for (unsigned i = 0; i < 500; i++) {
+        put(p, i, 1, true);
+        commit(p);
+        put(p, i, 2, false);
+        commit(p);
+        del(p, i);
+        commit(p);
+    }
+    wait_applied(p);
+    store_get_stats(p->s, &st);
+    assert_int_equal(st.applied_changes - before, 0);
+}
+
+static void a_second_process_is_refused(void **state)
+{
+    struct place *p = *state;
+    struct store *other = NULL;
+    struct errbuf e;
+    load(p);
+    assert_int_equal(store_open(&other, &p->o, &e), ERR_BUSY);
+    assert_non_null(strstr(e.text, "another process uses"));
+    assert_null(other);
+}
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void another_format_is_refused(void **state)
+{
+    struct place *p = *state;
+    struct errbuf e;
+    load(p);
+    store_close(&p->s);
+    write_file(p->dir, "belfry", "belfry data, format 2\n");
+    assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+    assert_non_null(strstr(e.text, "format 2"));
+    write_file(p->dir, "belfry", "somebody's\n");
+    assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+}
+
+static void a_deleted_log_is_noticed(void **state)
+{
+    struct place *p = *state;
+    struct errbuf e;
+    char log[96];
+    load(p);
+    put(p, 1, 1, true);
+    commit(p);
+    store_close(&p->s);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    remove_tree(log);
+    assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+    assert_non_null(strstr(e.text, "deleted or rolled back"));
+    assert_null(p->s);
+}
+
+static void set_flag(void *ud)
+{
+    *(bool *)ud = true;
+}
+
+/* What the loop must never do: wait for a disk. */
+static void a_read_that_needs_the_disk_is_fetched(void **state)
+{
+    struct place *p = *state;
+    struct store_stats st;
+    struct key k;
+    struct slice v = SLICE_EMPTY;
+    struct gather *g;
+    bool done = false;
+    unsigned value, fetches = 0;
+    load(p);
+    for (unsigned i = 0; i < 20000; i++) {
+        put(p, i, i + 1, true);
+        if (i % 100 == 99)
+            commit(p);
+    }
+    store_close(&p->s);
+    load(p); /* with a cold cache */
+    g = gather_new(p->s);
+    for (unsigned i = 0; i < 20000; i += 1999) {
+        uint64_t end = deadline();
+        enum err rc;
+        while ((rc = store_get(p->s, g, FAMILY_JOBS, key_of(&k, i), &v,
+                               NULL)) == ERR_PENDING) {
+            fetches++;
+            done = false;
+            store_fetch(p->s, g, set_flag, &done);
+            while (!done) {
+                assert_true(clock_mono_us() < end);
+                store_poll(p->s, clock_now());
+                usleep(100);
+            }
+        }
+        assert_int_equal(rc, ERR_OK);
+        memcpy(&value, v.data, sizeof(value));
+        assert_int_equal(value, i + 1);
+    }
+    assert_true(fetches > 0);
+    gather_free(&g);
+    store_get_stats(p->s, &st);
+    assert_int_equal(st.loop_disk_reads, 0);
+}
+
+/* The row was fetched; then it is changed, and the change is applied while the
+ * gather is held. The gather must see the change, not what it fetched. */
+static void a_gather_sees_the_present_not_what_it_fetched(void **state)
+{
+    struct place *p = *state;
+    struct key k;
+    struct slice v;
+    unsigned value = 0;
+    bool done = false;
+    struct store_stats st;
+    uint64_t end = deadline();
+    load(p);
+    for (unsigned i = 0; i < 20000; i++)
+        put(p, i, 1, true);
+    commit(p);
+    store_close(&p->s);
+    load(p);
+    struct gather *g = gather_new(p->s);
+    assert_int_equal(
+        store_get(p->s, g, FAMILY_JOBS, key_of(&k, 10000), &v, NULL),
+        ERR_PENDING);
+    store_fetch(p->s, g, set_flag, &done);
+    while (!done) {
+        assert_true(clock_mono_us() < end);
+        store_poll(p->s, clock_now());
+        usleep(100);
+    }
+    put(p, 10000, 2, false);
+    commit(p);
+    store_seal(p->s);
+    do {
+        assert_true(clock_mono_us() < end);
+        store_poll(p->s, clock_now());
+        usleep(100);
+        store_get_stats(p->s, &st);
+    } while (st.applied_index < store_last(p->s));
+    store_poll(p->s, clock_now());
+    assert_int_equal(
+        store_get(p->s, g, FAMILY_JOBS, key_of(&k, 10000), &v, NULL), ERR_OK);
+    memcpy(&value, v.data, sizeof(value));
+    assert_int_equal(value, 2);
+    gather_free(&g);
+    wait_applied(p);
+    assert_int_equal(get(p, 10000), 2);
+}
+
+struct outcome {
+    bool done;
+    enum err rc;
+    char why[256];
+};
+
+static void backed_up(void *ud, enum err rc, const char *why)
+{
+    struct outcome *o = ud;
+    o->done = true;
+    o->rc = rc;
+    snprintf(o->why, sizeof(o->why), "%s", why == NULL ? "" : why);
+}
+
+static void a_backup_is_a_data_directory(void **state)
+{
+    struct place *p = *state;
+    struct outcome o = {0};
+    struct errbuf e;
+    char path[96];
+    unsigned n = 0;
+    uint64_t end = deadline();
+    snprintf(path, sizeof(path), "%s/copy", p->dir);
+    load(p);
+    for (; n < 5000; n++) {
+        put(p, n, n + 1, true);
+        commit(p);
+    }
+    wait_durable(p);
+    if (store_backup(p->s, path, backed_up, &o, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+    assert_int_equal(store_backup(p->s, path, backed_up, &o, &e), ERR_BUSY);
+    while (!o.done) { /* work goes on */
+        assert_true(clock_mono_us() < end);
+        put(p, n, n + 1, true);
+        n++;
+        commit(p);
+        store_poll(p->s, clock_now());
+    }
+    if (o.rc != ERR_OK)
+        fail_msg("%s", o.why);
+    assert_int_equal(store_backup(p->s, path, backed_up, &o, &e), ERR_EXISTS);
+    store_close(&p->s);
+    p->o.dir = path;
+    load(p);
+    assert_true(count_rows(p) >= 5000);
+    for (unsigned i = 0; i < 5000; i++)
+        assert_int_equal(get(p, i), i + 1);
+    store_close(&p->s);
+    p->o.dir = p->dir;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_durable_survives_a_crash),
+        TEST(a_clean_stop_leaves_nothing_to_replay),
+        TEST(start_numbers_only_grow),
+        TEST(replay_goes_on_where_the_base_was_flushed),
+        TEST(a_range_deletion_reaches_the_base),
+        TEST(a_life_within_a_generation_leaves_the_base_nothing),
+        TEST(a_second_process_is_refused),
+        TEST(another_format_is_refused),
+        TEST(a_deleted_log_is_noticed),
+        TEST(a_read_that_needs_the_disk_is_fetched),
+        TEST(a_gather_sees_the_present_not_what_it_fetched),
+        TEST(a_backup_is_a_data_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
