@@ -414,18 +414,24 @@ static enum err parse_opt(struct parse *p, unsigned i)
         return ERR_OK;
     }
     struct value_spec spec = spec_of_opt(p, o);
-    if (p->at == c->argc) {
+    if (c->argc - p->at < (o->type == OPT_TWO ? 2u : 1u)) {
         struct buf wants = {0};
         value_wants(&spec, &wants);
         (void)err_set(&c->e, ERR_SYNTAX,
-                      "%s: %s wants %.*s, and no word "
-                      "follows",
+                      "%s: %s wants %.*s, but the words "
+                      "end here",
                       p->ix->shown_name, o->name, SLICE_FMT(buf_slice(&wants)));
         buf_release(&wants);
         return ERR_SYNTAX;
     }
     if (o->type == OPT_LIST)
         return parse_list(p, &spec, to);
+    if (o->type == OPT_TWO) {
+        *(struct opt_pair *)to =
+            (struct opt_pair){c->argv[p->at], c->argv[p->at + 1]};
+        p->at += 2;
+        return ERR_OK;
+    }
     return value_parse(&spec, c->argv[p->at++], to, &c->e);
 }
 

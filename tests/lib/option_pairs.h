@@ -46,6 +46,7 @@ static inline void pair_value(struct pair_line *l, enum opt_type type,
         pair_word(l, "k=1");
         return;
     case OPT_LIST:
+    case OPT_TWO:
         pair_word(l, "1");
         pair_word(l, "n1");
         return;

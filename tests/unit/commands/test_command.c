@@ -188,7 +188,7 @@ static void errors_name_the_word_and_what_is_allowed(void **state)
                                      "250ms, 30s, 5m, 2h or 7d, not 'abc'");
     refused("JOB.ADD q p DELAY",
             "JOB.ADD: DELAY wants a duration such as 250ms, 30s, 5m, 2h or 7d, "
-            "and no word follows");
+            "but the words end here");
     refused("JOB.ADD q p AT noon",
             "JOB.ADD: AT wants a time in unix milliseconds or RFC 3339, such "
             "as 2026-01-31T09:30:00Z, not 'noon'");
