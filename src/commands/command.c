@@ -426,6 +426,10 @@ static enum err parse_opt(struct parse *p, unsigned i)
     }
     if (o->type == OPT_LIST)
         return parse_list(p, &spec, to);
+    if (o->type == OPT_REST) {
+        spec.type = OPT_BYTES;
+        return parse_more(p, &spec, to);
+    }
     if (o->type == OPT_TWO) {
         *(struct opt_pair *)to =
             (struct opt_pair){c->argv[p->at], c->argv[p->at + 1]};

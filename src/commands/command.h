@@ -67,6 +67,7 @@ enum opt_type {
     OPT_ENUM,  /* uint32_t: number of the word in `words` */
     OPT_PAIR,  /* k=v into two slices (struct opt_pair) */
     OPT_LIST,  /* n word...: struct opt_list of borrowed words */
+    OPT_REST,  /* all words that follow, one at least: struct opt_list */
     OPT_TWO, /* two words into a struct opt_pair: HELLO's AUTH (options only) */
 };
 

@@ -140,6 +140,7 @@ static const char *type_word(enum opt_type type, bool key)
     case OPT_ENUM:
     case OPT_PAIR:
     case OPT_LIST:
+    case OPT_REST:
     case OPT_TWO:
         break;
     }
@@ -232,7 +233,7 @@ static void doc_family(struct reply *r, const struct opt *opts,
 static void doc_opt(struct reply *r, const struct opt *opts,
                     const struct opt *o, bool optional)
 {
-    bool many = o->max_count > 0;
+    bool many = o->max_count > 0 || o->type == OPT_REST;
     if (count_subs(opts, o) > 0) {
         doc_family(r, opts, o, optional);
     } else if (o->type == OPT_ENUM) {
@@ -388,6 +389,8 @@ static const char *opt_value_name(const struct opt *o)
         return "name=value";
     case OPT_LIST:
         return "n word...";
+    case OPT_REST:
+        return "word...";
     case OPT_TWO:
         return "word word";
     }

@@ -142,6 +142,9 @@ void value_wants(const struct value_spec *spec, struct buf *out)
     case OPT_LIST:
         buf_add_str(out, "a count and as many words");
         return;
+    case OPT_REST:
+        buf_add_str(out, "at least one word");
+        return;
     case OPT_TWO:
         buf_add_str(out, "two words");
         return;
@@ -269,6 +272,7 @@ enum err value_parse(const struct value_spec *spec, struct slice word, void *to,
         break;
     case OPT_FLAG:
     case OPT_LIST:
+    case OPT_REST:
     case OPT_TWO:
         ASSERT(!"a type without a single word");
     }

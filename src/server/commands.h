@@ -25,17 +25,17 @@ static inline struct server *ctx_server(const struct cmd_ctx *c)
 }
 
 /* One entry of a container's table; CMD_ARGS must be defined. */
-#define SUBCOMMAND(ident, full_name, of_group, cmd_flags, args_table,      \
-                   opts_table, exec_fn, text, shape)                       \
-    static const struct command ident = {                                  \
-        .name = full_name,                                                 \
-        .group = of_group,                                                 \
-        .summary = text,                                                   \
-        .since = "0.1",                                                    \
-        .reply = shape,                                                    \
-        .flags = cmd_flags,                                                \
-        CMD_PARSED(args_table, opts_table),                                \
-        .exec = exec_fn,                                                   \
+#define SUBCOMMAND(ident, full_name, of_group, cmd_flags, args_table, \
+                   opts_table, exec_fn, text, shape)                  \
+    static const struct command ident = {                             \
+        .name = full_name,                                            \
+        .group = of_group,                                            \
+        .summary = text,                                              \
+        .since = "0.1",                                               \
+        .reply = shape,                                               \
+        .flags = cmd_flags,                                           \
+        CMD_PARSED(args_table, opts_table),                           \
+        .exec = exec_fn,                                              \
     }
 
 /* The answer of HELP: lines that end with NULL, in Redis' frame. */
@@ -47,7 +47,8 @@ void help_reply(struct reply *r, const char *command, const char *const *lines);
 MUST_USE enum err auth_check(struct client *c, struct slice user,
                              struct slice password, struct errbuf *e);
 
-/* --- names that a client gives itself ---------------------------------------*/
+/* --- names that a client gives itself
+ * ---------------------------------------*/
 
 /* Printable ASCII without blanks. */
 bool client_word_ok(struct slice word);

@@ -172,7 +172,10 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
     ctx->reply = &r;
     uint64_t start_us = s->now_us;
     s->current = p;
-    enum err rc = exec_command(ctx);
+    enum err rc = p->unblocked_error
+                      ? err_set(&ctx->e, ERR_UNBLOCKED,
+                                "client unblocked via CLIENT UNBLOCK")
+                      : exec_command(ctx);
     s->current = NULL;
     server_clock(s);
     p->us += s->now_us - start_us;
@@ -331,4 +334,12 @@ bool dispatch_is_free(const struct server *s, const struct slice *argv,
     const struct cmd_entry *entry;
     return registry_resolve(&s->registry, argv, argc, &entry, NULL) != ERR_OK ||
            (entry->cmd->flags & CMD_FREE) != 0;
+}
+
+bool dispatch_is_admin(const struct server *s, const struct slice *argv,
+                       uint32_t argc)
+{
+    const struct cmd_entry *entry;
+    return registry_resolve(&s->registry, argv, argc, &entry, NULL) == ERR_OK &&
+           (entry->cmd->flags & CMD_ADMIN) != 0;
 }

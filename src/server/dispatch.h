@@ -35,6 +35,8 @@ void dispatch(struct client *c, const struct slice *argv, uint32_t argc);
 void dispatch_again(struct parked *p);
 
 /* Would these words pass the gate? Unknown commands do. */
+bool dispatch_is_admin(const struct server *s, const struct slice *argv,
+                       uint32_t argc);
 bool dispatch_is_free(const struct server *s, const struct slice *argv,
                       uint32_t argc);
 

@@ -27,11 +27,24 @@ static void hold(struct client *c)
         conn_want_hangup(c->conn, true);
 }
 
+/* CLIENT PAUSE holds everything, or what is not free; those who may unpause are
+ * never held. */
+static bool is_paused(const struct server *s)
+{
+    return s->paused_until_ms > s->now.mono_ms;
+}
+
 /* Free commands run even while the disk is behind: health checks need them. */
-static bool must_wait_for_disk(struct client *c)
+static bool must_wait(struct client *c)
 {
     struct server *s = c->server;
-    return s->input_held && !dispatch_is_free(s, s->args.argv, s->args.argc);
+    const struct slice *argv = s->args.argv;
+    uint32_t argc = s->args.argc;
+    if (!s->input_held && s->paused_until_ms == 0)
+        return false;
+    if (is_paused(s) && !s->paused_writes_only)
+        return !dispatch_is_admin(s, argv, argc);
+    return (s->input_held || is_paused(s)) && !dispatch_is_free(s, argv, argc);
 }
 
 static void protocol_error(struct client *c, const char *text)
@@ -65,7 +78,7 @@ static size_t run_commands(struct client *c, struct slice in)
             return in.len;
         }
         if (status == RESP_COMMAND) {
-            if (must_wait_for_disk(c)) {
+            if (must_wait(c)) {
                 list_remove(&c->held);
                 list_append(&s->held, &c->held);
                 hold(c);
@@ -234,7 +247,8 @@ static bool still_piled(const struct client *c)
 void clients_continue(struct server *s)
 {
     struct list *n;
-    if (!s->input_held) {
+    if (!s->input_held && !is_paused(s)) {
+        s->paused_until_ms = 0;
         while ((n = list_pop(&s->held)) != NULL)
             client_resume(CONTAINER_OF(n, struct client, held));
     }

@@ -54,7 +54,8 @@ struct parked {
     uint64_t deadline_mono_ms; /* 0 = none yet; UINT64_MAX = for ever */
     struct list run;
     bool timed_out;
-    uint64_t us; /* spent in exec so far */
+    bool unblocked_error; /* CLIENT UNBLOCK ... ERROR: fails when it runs */
+    uint64_t us;          /* spent in exec so far */
 };
 
 bool park_less(const struct heap_node *a, const struct heap_node *b);

@@ -52,6 +52,7 @@ struct listener;
 struct loop;
 struct mem_disk;
 struct parked;
+struct parts;
 struct server;
 struct store;
 
@@ -130,6 +131,7 @@ struct server {
      * (commands.c). dispatch() asks registry_resolve(), which words the errors
      * for unknown names. */
     struct registry registry;
+    struct parts *parts; /* what commands keep: see parts.h */
 
     struct listener *listeners[LISTENERS_MAX];
     uint32_t listener_count;
@@ -153,6 +155,8 @@ struct server {
     uint32_t tick_commands;
     bool tick_dirty;           /* something ran since the last commit */
     bool input_held;           /* too much is unsynced: nobody is read */
+    bool paused_writes_only;   /* CLIENT PAUSE ... WRITE */
+    uint64_t paused_until_ms;  /* CLIENT PAUSE; monotonic, 0 = is not */
     bool more_due;             /* the engine has more to do at once */
     bool running;              /* the run list is being emptied */
     bool fresh;                /* `now` was read in this turn */

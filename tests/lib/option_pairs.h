@@ -42,6 +42,9 @@ static inline void pair_value(struct pair_line *l, enum opt_type type,
     case OPT_ENUM:
         pair_word(l, words[0]);
         return;
+    case OPT_REST:
+        pair_word(l, "n1");
+        return;
     case OPT_PAIR:
         pair_word(l, "k=1");
         return;
