@@ -34,7 +34,7 @@ static enum err find_place(const struct log_record *rec, void *ud,
 }
 
 static enum err clear_from(const struct log_dir *d, uint64_t first,
-                           uint64_t from, struct errbuf *e)
+                           uint64_t from, uint64_t *off, struct errbuf *e)
 {
     struct seg_head head;
     struct seg_scan s;
@@ -52,6 +52,8 @@ static enum err clear_from(const struct log_dir *d, uint64_t first,
                     d->path, first, s.end, s.last + 1, from);
     if (rc != ERR_OK)
         goto out;
+    if (off != NULL)
+        *off = p.off;
     uint64_t end = s.after_end > s.end ? s.after_end : s.end;
     end = end + REC_HEAD < head.size ? end + REC_HEAD : head.size;
     int why = p.off < end ? io_zero(d->io, fd, p.off, end - p.off) : 0;
@@ -66,7 +68,7 @@ out:
 }
 
 enum err cut_files(const struct log_dir *d, uint64_t from, struct mark *mark,
-                   struct errbuf *e)
+                   uint64_t *off, struct errbuf *e)
 {
     uint64_t *n = NULL;
     size_t count = 0;
@@ -85,14 +87,14 @@ enum err cut_files(const struct log_dir *d, uint64_t from, struct mark *mark,
     for (size_t i = count; rc == ERR_OK && i-- > keep + 1;) {
         char name[SEG_NAME];
         seg_name(name, n[i], ".seg");
-        if (unlinkat(d->fd, name, 0) != 0)
-            rc =
-                err_sys(e, ERR_IO, errno, "cannot remove %s/%s", d->path, name);
+        int why = io_unlink(d, name);
+        if (why != 0)
+            rc = err_sys(e, ERR_IO, why, "cannot remove %s/%s", d->path, name);
     }
     if (rc == ERR_OK)
         rc = io_sync_dir(d, e);
     if (rc == ERR_OK)
-        rc = clear_from(d, n[keep], from, e);
+        rc = clear_from(d, n[keep], from, off, e);
     if (rc == ERR_OK) {
         mark->cut = 0;
         rc = mark_write(d, mark, e);
@@ -103,25 +105,19 @@ out:
     return rc;
 }
 
-/* The files say what the newest segment is now; take the writer there. */
-static enum err reopen_newest(struct log *l, uint64_t from, struct errbuf *e)
+/* Take the writer to the end of what is the newest segment now. */
+static enum err reopen_newest(struct log *l, uint64_t from, uint64_t off,
+                              struct errbuf *e)
 {
     struct segment *seg = CONTAINER_OF(l->segments.prev, struct segment, node);
     struct seg_head head;
-    struct seg_scan s;
     int fd;
     enum err rc = seg_open(&l->dir, seg->head.first, O_RDWR, &fd, &head, e);
     if (rc != ERR_OK)
         return rc;
-    rc = seg_scan(&l->dir, fd, &head, 0, &s, NULL, NULL, e);
-    if (rc != ERR_OK) {
-        (void)close(fd);
-        return rc;
-    }
-    ASSERT(s.last == from - 1);
     (void)pthread_mutex_lock(&l->lock);
     int old = l->w.fd;
-    writer_init(l, fd, &head, s.end, from);
+    writer_init(l, fd, &head, off, from);
     (void)pthread_mutex_unlock(&l->lock);
     (void)close(old);
     return ERR_OK;
@@ -135,9 +131,10 @@ enum err log_truncate_suffix(struct log *l, uint64_t from, struct errbuf *e)
     enum err rc = log_drain(l, e);
     if (rc != ERR_OK)
         return rc;
+    uint64_t off = SEG_DATA;
     token_take(l);
     (void)pthread_mutex_lock(&l->mark_lock);
-    rc = cut_files(&l->dir, from, &l->mark, e);
+    rc = cut_files(&l->dir, from, &l->mark, &off, e);
     (void)pthread_mutex_unlock(&l->mark_lock);
     if (rc != ERR_OK)
         goto out;
@@ -155,7 +152,7 @@ enum err log_truncate_suffix(struct log *l, uint64_t from, struct errbuf *e)
     atomic_store(&l->durable, from - 1);
     atomic_store(&l->acked, from - 1);
     (void)pthread_mutex_unlock(&l->lock);
-    rc = reopen_newest(l, from, e);
+    rc = reopen_newest(l, from, off, e);
 
 out:
     token_give(l);

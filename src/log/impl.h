@@ -183,8 +183,9 @@ uint64_t keeper_next_size(const struct log *l, uint64_t size);
 
 /* Make the log in `d` end before `from`: segments behind go, bytes from the
  * place of `from` on are cleared and synced. *mark gets the intent first, so
- * that log_open() finishes what a crash interrupts. */
+ * that log_open() finishes what a crash interrupts. `off` (may be NULL) is
+ * where the newest segment, mark->newest, ends now. */
 MUST_USE enum err cut_files(const struct log_dir *d, uint64_t from,
-                            struct mark *mark, struct errbuf *e);
+                            struct mark *mark, uint64_t *off, struct errbuf *e);
 
 #endif

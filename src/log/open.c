@@ -213,7 +213,7 @@ static enum err finish_cut(struct log *l, struct errbuf *e)
     enum mark_state state;
     enum err rc = mark_read(&l->dir, &mark, &state, e);
     if (rc == ERR_OK && state == MARK_GOOD && mark.cut != 0)
-        rc = cut_files(&l->dir, mark.cut, &mark, e);
+        rc = cut_files(&l->dir, mark.cut, &mark, NULL, e);
     return rc;
 }
 
