@@ -82,7 +82,7 @@ static void run_here(struct log *l)
         (void)pthread_mutex_unlock(&l->lock);
         writer_run(l);
         (void)pthread_mutex_lock(&l->lock);
-    } while (!l->stuck && !batch_empty(&l->queue));
+    } while (!l->stuck && !atomic_load(&l->failed) && !batch_empty(&l->queue));
     l->busy = false;
     (void)pthread_mutex_unlock(&l->lock);
     keeper_turn(l);
