@@ -1,5 +1,6 @@
 #include "server/backend.h"
 
+#include "log/log.h"
 #include "net/loop.h"
 #include "server/server.h"
 #include "store/mem.h"
@@ -12,15 +13,39 @@ static void on_wake(void *ud)
     loop_wake(s->loop);
 }
 
-enum err backend_open(struct server *s, struct errbuf *e)
+static void fill_options(struct server *s, struct store_options *o)
+{
+    const struct config *cf = s->cf;
+    store_options_default(o);
+    o->dir = cf->dir;
+    o->log_sync = cf->appendfsync == FSYNC_ALWAYS     ? LOG_ALWAYS
+                  : cf->appendfsync == FSYNC_EVERYSEC ? LOG_EVERYSEC
+                                                      : LOG_NO;
+    o->log_segment_bytes = cf->log_segment_size;
+    o->log_max_bytes = cf->log_max_bytes;
+    o->generation_bytes = cf->generation_max_bytes;
+    o->generation_age_ms = cf->generation_max_age_ms;
+    o->overlay_bytes_max = cf->overlay_max_bytes;
+    o->block_cache_bytes = cf->rocksdb_block_cache_size;
+    o->write_buffer_bytes = cf->rocksdb_write_buffer_size;
+    o->disk_reserve_bytes = cf->disk_reserve;
+    o->on_wake = on_wake;
+    o->ud = s;
+}
+
+enum err backend_open_mem(struct server *s, struct mem_disk *disk,
+                          struct errbuf *e)
 {
     struct store_options o;
+    fill_options(s, &o);
+    s->disk = disk;
+    return store_open_mem(&s->store, disk, &o, e);
+}
+
+enum err backend_open(struct server *s, struct errbuf *e)
+{
     struct mem_knobs knobs = {0};
-    store_options_default(&o);
-    o.on_wake = on_wake;
-    o.ud = s;
-    s->disk = mem_disk_new(&knobs);
-    return store_open_mem(&s->store, s->disk, &o, e);
+    return backend_open_mem(s, mem_disk_new(&knobs), e);
 }
 
 enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)

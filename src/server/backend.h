@@ -13,10 +13,14 @@
 #include "util/slice.h"
 
 struct gather;
+struct mem_disk;
 struct server;
 struct waiter;
 
 MUST_USE enum err backend_open(struct server *s, struct errbuf *e);
+/* On a disk of the simulation, which the server frees: for tests. */
+MUST_USE enum err backend_open_mem(struct server *s, struct mem_disk *disk,
+                                   struct errbuf *e);
 /* A slice of the start; *done when commands may run. */
 MUST_USE enum err backend_load_step(struct server *s, bool *done,
                                     struct errbuf *e);

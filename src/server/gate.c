@@ -265,6 +265,8 @@ void gate_forget(struct client *c)
     while ((n = list_pop(&c->undos)) != NULL) {
         struct undo *u = CONTAINER_OF(n, struct undo, link);
         backend_undo(c->server, slice_of(u->data, u->len));
+        c->server->tick_dirty = true;
+        c->server->stats.undone_leases++;
         mem_free(u);
     }
     buf_release(&c->out);

@@ -1,0 +1,238 @@
+/* Replies leave when what they tell is durable, in order, and only to those
+ * who read them. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "server/gate.h"
+
+static const struct mem_knobs by_hand = {.manual_sync = true};
+
+static void a_change_is_told_when_it_is_durable(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.PUT a\r\n");
+    rig_expect(&r, fd, "");
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, fd, "+PUT\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+static void what_a_read_shows_is_durable_too(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int writer = rig_connect(&r), reader = rig_connect(&r);
+    rig_send(writer, "T.PUT a\r\n");
+    rig_turn(&r);
+    rig_send(reader, "T.GET a\r\n");
+    rig_expect(&r, reader, "");
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, reader, "$3\r\nyes\r\n");
+    close(writer);
+    close(reader);
+    rig_end(&r);
+}
+
+static void free_replies_pass_unless_an_earlier_one_waits(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int a = rig_connect(&r), b = rig_connect(&r);
+    rig_send(a, "T.FREE\r\nT.PUT a\r\nT.FREE\r\n");
+    rig_send(b, "T.FREE\r\n");
+    rig_expect(&r, a, "+FREE\r\n");
+    assert_string_equal(rig_read(b), "+FREE\r\n");
+    rig_send(a, "T.FREE\r\n");
+    rig_expect(&r, a, "");
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, a, "+PUT\r\n+FREE\r\n+FREE\r\n");
+    close(a);
+    close(b);
+    rig_end(&r);
+}
+
+static void the_gate_opens_index_by_index(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int fd = rig_connect(&r);
+    uint64_t index[3];
+    for (int i = 0; i < 3; i++) {
+        rig_send(fd, i == 1 ? "T.FREE\r\nT.PUT b\r\n" : "T.PUT a\r\n");
+        rig_expect(&r, fd, "");
+        index[i] = store_last(r.s->store);
+    }
+    assert_true(index[0] < index[1] && index[1] < index[2]);
+    mem_sync(r.disk, index[0]);
+    rig_expect(&r, fd, "+PUT\r\n+FREE\r\n");
+    mem_sync(r.disk, index[1]);
+    rig_expect(&r, fd, "+PUT\r\n");
+    mem_sync(r.disk, index[2]);
+    rig_expect(&r, fd, "+PUT\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+/* Pushes of changes wait as replies do. */
+static void a_message_about_a_change_waits_for_it(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int writer = rig_connect(&r), listener = rig_connect(&r);
+    rig_turn(&r);
+    struct client *c = client_by_id(r.s, 2);
+    rig_send(writer, "T.PUT a\r\n");
+    struct reply push = client_push_begin(c, true);
+    reply_simple(&push, "news");
+    client_push_end(c);
+    rig_expect(&r, listener, "");
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, listener, "+news\r\n");
+    close(writer);
+    close(listener);
+    rig_end(&r);
+}
+
+static void a_closed_connection_gives_its_leases_back(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.PUT a\r\nT.LEASE tok\r\n");
+    rig_expect(&r, fd, "");
+    close(fd);
+    rig_turn(&r);
+    assert_int_equal(r.s->stats.undone_leases, 1);
+    /* One whose reply has left is the worker's. */
+    fd = rig_connect(&r);
+    rig_send(fd, "T.LEASE tok\r\n");
+    mem_sync(r.disk, UINT64_MAX);
+    rig_turn(&r);
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, fd, "$3\r\ntok\r\n");
+    close(fd);
+    rig_turn(&r);
+    assert_int_equal(r.s->stats.undone_leases, 1);
+    assert_int_equal(r.s->client_count, 0);
+    rig_end(&r);
+}
+
+static void a_client_that_does_not_read_is_not_read(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "client-reply-backlog 64kb\n", NULL);
+    int fd = rig_connect(&r);
+    for (int i = 0; i < 200; i++)
+        rig_send(fd, "T.BIG 20000\r\n");
+    rig_turn(&r);
+    struct client *c = client_by_id(r.s, 1);
+    assert_true(c->flags & CLIENT_HELD);
+    assert_true(client_out_bytes(c) < 3 * 64 * 1024);
+    /* It reads on, and everything arrives. */
+    size_t got = 0;
+    for (int i = 0; i < 20000 && got < 200 * 20010; i++) {
+        char bytes[65536];
+        ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        if (n > 0)
+            got += (size_t)n;
+        else
+            rig_turn(&r);
+    }
+    assert_int_equal(got, 200 * 20010);
+    rig_send(fd, "T.FREE\r\n");
+    rig_expect(&r, fd, "+FREE\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_hard_limit_closes(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "client-output-buffer-limit normal 3mb 0 0\n", NULL);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.BIG 5000000\r\n");
+    rig_turn(&r);
+    assert_int_equal(r.s->client_count, 0);
+    assert_int_equal(r.s->stats.output_limit_closed, 1);
+    close(fd);
+    rig_end(&r);
+}
+
+static void an_idle_client_owns_no_buffers(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.FREE\r\nT.PUT a\r\n*2\r\n$5\r\nT.GET\r\n");
+    rig_turn(&r);
+    struct client *c = client_by_id(r.s, 1);
+    assert_int_equal(client_in_bytes(c), 15);
+    rig_send(fd, "$1\r\na\r\n");
+    rig_turn(&r);
+    assert_int_equal(c->in.cap, 0);
+    assert_int_equal(c->out.cap, 0);
+    assert_int_equal(c->mark_cap, 0);
+    assert_true(client_memory(c) < 2048);
+    close(fd);
+    rig_end(&r);
+}
+
+static void while_the_disk_is_behind_only_free_commands_run(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "unsynced-max-bytes 4kb\n", &by_hand);
+    int writer = rig_connect(&r), other = rig_connect(&r);
+    char line[256];
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(line, sizeof(line), "T.PUT %0200d\r\n", i);
+        rig_send(writer, line);
+    }
+    rig_turn(&r);
+    assert_true(r.s->input_held);
+    uint64_t last = store_last(r.s->store);
+    rig_send(other, "T.FREE\r\nT.PUT b\r\nT.FREE\r\n");
+    rig_expect(&r, other, "+FREE\r\n");
+    assert_int_equal(store_last(r.s->store), last);
+    for (int i = 0; i < 5; i++) {
+        mem_sync(r.disk, UINT64_MAX);
+        rig_turn(&r);
+    }
+    assert_string_equal(rig_read(other), "+PUT\r\n+FREE\r\n");
+    close(writer);
+    close(other);
+    rig_end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_change_is_told_when_it_is_durable),
+        cmocka_unit_test(what_a_read_shows_is_durable_too),
+        cmocka_unit_test(free_replies_pass_unless_an_earlier_one_waits),
+        cmocka_unit_test(the_gate_opens_index_by_index),
+        cmocka_unit_test(a_message_about_a_change_waits_for_it),
+        cmocka_unit_test(a_closed_connection_gives_its_leases_back),
+        cmocka_unit_test(a_client_that_does_not_read_is_not_read),
+        cmocka_unit_test(a_hard_limit_closes),
+        cmocka_unit_test(an_idle_client_owns_no_buffers),
+        cmocka_unit_test(while_the_disk_is_behind_only_free_commands_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

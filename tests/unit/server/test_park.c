@@ -1,0 +1,202 @@
+/* Callers that wait for rows, for others, or for a time. */
+#include "unit.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/loop.h"
+#include "rig.h"
+#include "server/park.h"
+#include "server/tick.h"
+
+static const struct mem_knobs slow_reads = {.pending_per_1000 = 1000,
+                                            .fetch_polls_max = 3};
+
+/* A row that only the base has, so that reads of it must fetch. */
+static void put_into_base(struct rig *r, const char *key)
+{
+    struct errbuf e = {""};
+    bool done = false;
+    struct slice k = slice_str(key);
+    struct store_options options;
+    store_options_default(&options);
+    struct now now = r->s->now;
+    memcpy(store_put(r->s->store, FAMILY_META, k, 3, false), "yes", 3);
+    (void)store_commit(r->s->store, now);
+    /* Closing applies and flushes; then the base has it and nobody else. */
+    park_release(r->s);
+    store_close(&r->s->store);
+    assert_ok(store_open_mem(&r->s->store, r->disk, &options, &e));
+    while (!done)
+        assert_ok(store_load_step(r->s->store, now, &done, &e));
+    *mem_knobs(r->disk) = slow_reads;
+}
+
+static void wait_for_rows(struct rig *r, int fd, const char *text)
+{
+    const char *got = "";
+    for (int i = 0; i < 20 && got[0] == '\0'; i++) {
+        rig_turn(r);
+        got = rig_read(fd);
+    }
+    assert_string_equal(got, text);
+}
+
+static void a_missing_row_is_fetched_and_the_command_starts_over(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    put_into_base(&r, "a");
+    int fd = rig_connect(&r), other = rig_connect(&r);
+    rig_send(fd, "T.GET a\r\nT.FREE\r\nT.GET a\r\n");
+    rig_send(other, "T.FREE\r\n");
+    wait_for_rows(&r, other, "+FREE\r\n"); /* nobody else waits */
+    char all[256] = "";
+    for (int i = 0; i < 40; i++) {
+        rig_turn(&r);
+        strcat(all, rig_read(fd));
+    }
+    assert_string_equal(all, "$3\r\nyes\r\n+FREE\r\n$3\r\nyes\r\n");
+    assert_true(r.s->stats.parked_rows > 0);
+    close(fd);
+    close(other);
+    rig_end(&r);
+}
+
+static void a_connection_may_close_while_its_rows_are_fetched(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    put_into_base(&r, "a");
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.GET a\r\n");
+    loop_wake(r.s->loop);
+    server_turn(r.s);
+    client_kill(client_by_id(r.s, 1));
+    for (int i = 0; i < 10; i++)
+        rig_turn(&r);
+    assert_int_equal(r.s->client_count, 0);
+    close(fd);
+    rig_end(&r);
+}
+
+static void callers_are_woken_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd[3], waker = rig_connect(&r);
+    for (int i = 0; i < 3; i++) {
+        fd[i] = rig_connect(&r);
+        rig_send(fd[i], "T.WAIT 0\r\nT.FREE\r\n");
+        rig_expect(&r, fd[i], "");
+    }
+    assert_int_equal(r.s->blocked_count, 3);
+    for (int i = 0; i < 3; i++) {
+        rig_send(waker, "T.WAKE\r\n");
+        rig_expect(&r, fd[i], "+WOKEN\r\n+FREE\r\n");
+        for (int k = i + 1; k < 3; k++)
+            assert_string_equal(rig_read(fd[k]), "");
+    }
+    assert_int_equal(r.s->blocked_count, 0);
+    for (int i = 0; i < 3; i++)
+        close(fd[i]);
+    close(waker);
+    rig_end(&r);
+}
+
+static void a_deadline_ends_the_wait(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.WAIT 20\r\n");
+    rig_expect(&r, fd, "");
+    /* The loop itself waits for the deadline: no wake-up from here. */
+    uint64_t begin = r.s->now.mono_ms;
+    while (r.s->blocked_count > 0)
+        server_turn(r.s);
+    assert_true(r.s->now.mono_ms - begin >= 10);
+    rig_waiting_count = 0;
+    rig_expect(&r, fd, "+LATE\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_caller_that_hangs_up_is_forgotten(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.WAIT 50000\r\n");
+    rig_turn(&r);
+    assert_int_equal(r.s->deadlines.len, 1);
+    close(fd);
+    rig_turn(&r);
+    rig_waiting_count = 0;
+    assert_int_equal(r.s->client_count, 0);
+    assert_int_equal(r.s->blocked_count, 0);
+    assert_int_equal(r.s->deadlines.len, 0);
+    rig_end(&r);
+}
+
+static void input_behind_a_waiting_command_is_bounded(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    static char pings[32 * 1024];
+    for (size_t i = 0; i + 8 <= sizeof(pings); i += 8)
+        memcpy(pings + i, "T.FREE\r\n", 8);
+    pings[sizeof(pings) - 1] = '\0';
+    rig_send(fd, "T.WAIT 0\r\n");
+    rig_turn(&r);
+    for (int i = 0; i < 20; i++) {
+        (void)!send(fd, pings, sizeof(pings), MSG_DONTWAIT | MSG_NOSIGNAL);
+        rig_turn(&r);
+    }
+    struct client *c = client_by_id(r.s, 1);
+    assert_true(client_in_bytes(c) > 64 * 1024);
+    assert_true(client_in_bytes(c) < 256 * 1024);
+    /* Even so, a peer that leaves is noticed. */
+    close(fd);
+    rig_turn(&r);
+    rig_waiting_count = 0;
+    assert_int_equal(r.s->client_count, 0);
+    rig_end(&r);
+}
+
+static void a_drain_ends_every_wait(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.WAIT 0\r\n");
+    rig_turn(&r);
+    server_shutdown(r.s, false);
+    rig_waiting_count = 0;
+    rig_expect(&r, fd, "+LATE\r\n");
+    assert_int_equal(r.s->state, SERVER_STOPPING);
+    close(fd);
+    rig_end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missing_row_is_fetched_and_the_command_starts_over),
+        cmocka_unit_test(a_connection_may_close_while_its_rows_are_fetched),
+        cmocka_unit_test(callers_are_woken_in_the_order_in_which_they_came),
+        cmocka_unit_test(a_deadline_ends_the_wait),
+        cmocka_unit_test(a_caller_that_hangs_up_is_forgotten),
+        cmocka_unit_test(input_behind_a_waiting_command_is_bounded),
+        cmocka_unit_test(a_drain_ends_every_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
