@@ -44,8 +44,9 @@ enum err backend_open_mem(struct server *s, struct mem_disk *disk,
 
 enum err backend_open(struct server *s, struct errbuf *e)
 {
-    struct mem_knobs knobs = {0};
-    return backend_open_mem(s, mem_disk_new(&knobs), e);
+    struct store_options o;
+    fill_options(s, &o);
+    return store_open(&s->store, &o, e);
 }
 
 enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)
