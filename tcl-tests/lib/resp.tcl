@@ -1,0 +1,184 @@
+# A small RESP client for tests: RESP2 and RESP3, with every type told apart.
+#
+#   set c [resp::client new $host $port]      or: [resp::client new /path.sock]
+#   $c do PING              -> PONG           send and read; errors are thrown
+#   $c ping                 -> PONG           the same, any method is a command
+#   $c send GET a; $c read                    pipelining
+#   $c typed PING           -> simple PONG    the type in front of the value
+#   $c raw "PING\r\n"; $c bytes 7             bytes out, bytes in
+#
+# Values: strings and integers as they are, null as (nil), arrays and sets as
+# lists, maps as dicts, pushes as lists. An error reply throws its text with
+# the code {RESP ERROR}; inside arrays it is a list {(error) text}.
+namespace eval resp {
+    variable timeout_ms 10000
+}
+
+oo::class create resp::client {
+    variable chan pushes
+
+    constructor {host {port 0}} {
+        set pushes {}
+        if {$port == 0} {
+            # Tcl has no Unix sockets; python3 carries the bytes.
+            set chan [open [list | python3 \
+                [file join $::lib_dir unix_pipe.py] $host] r+]
+        } else {
+            set chan [socket $host $port]
+        }
+        fconfigure $chan -translation binary -buffering full -blocking 1
+    }
+    destructor {
+        catch {close $chan}
+    }
+
+    method channel {} {return $chan}
+
+    # --- out -----------------------------------------------------------------
+    method raw {bytes} {
+        puts -nonewline $chan $bytes
+        flush $chan
+    }
+    method send {args} {
+        set out "*[llength $args]\r\n"
+        foreach word $args {
+            set bytes [encoding convertto utf-8 $word]
+            append out "\$[string length $bytes]\r\n$bytes\r\n"
+        }
+        my raw $out
+    }
+    # Words are bytes already.
+    method send_bytes {args} {
+        set out "*[llength $args]\r\n"
+        foreach word $args {
+            append out "\$[string length $word]\r\n$word\r\n"
+        }
+        my raw $out
+    }
+
+    # --- in ------------------------------------------------------------------
+    # Waits for one readable byte at most resp::timeout_ms, so that a test that
+    # waits for what never comes fails instead of hanging.
+    method wait_readable {} {
+        fconfigure $chan -blocking 0
+        set end [expr {[clock milliseconds] + $resp::timeout_ms}]
+        while {1} {
+            set c [read $chan 1]
+            if {$c ne ""} break
+            if {[eof $chan]} {
+                fconfigure $chan -blocking 1
+                return -code error -errorcode {RESP CLOSED} "connection closed"
+            }
+            set left [expr {$end - [clock milliseconds]}]
+            if {$left <= 0} {
+                fconfigure $chan -blocking 1
+                return -code error -errorcode {RESP TIMEOUT} \
+                    "no reply within $resp::timeout_ms ms"
+            }
+            set done [namespace current]::waited
+            set $done 0
+            fileevent $chan readable [list set $done 1]
+            set timer [after $left [list set $done 2]]
+            vwait $done
+            after cancel $timer
+            fileevent $chan readable {}
+        }
+        fconfigure $chan -blocking 1
+        return $c
+    }
+    method line {} {
+        if {[gets $chan text] < 0} {
+            return -code error -errorcode {RESP CLOSED} "connection closed"
+        }
+        return [string trimright $text "\r"]
+    }
+    method bytes {n} {
+        if {$n == 0} {return ""}
+        set first [my wait_readable]
+        set rest [expr {$n > 1 ? [read $chan [expr {$n - 1}]] : ""}]
+        if {[string length $rest] < $n - 1} {
+            return -code error -errorcode {RESP CLOSED} "connection closed"
+        }
+        return $first$rest
+    }
+    # Everything until the server closes, at most the timeout long.
+    method rest {} {
+        set all ""
+        while {![catch {my wait_readable} c opt]} {
+            append all $c
+        }
+        if {[dict get $opt -errorcode] ne {RESP CLOSED}} {
+            return -code error "not closed within $resp::timeout_ms ms"
+        }
+        return $all
+    }
+    method items {n} {
+        set list {}
+        for {set i 0} {$i < $n} {incr i} {
+            lassign [my value] type v
+            lappend list [expr {$type eq "error" ? [list (error) $v] : $v}]
+        }
+        return $list
+    }
+    # {type value}; pushes are returned as they come.
+    method value {} {
+        set type [my wait_readable]
+        set text [my line]
+        switch -exact -- $type {
+            + {return [list simple [encoding convertfrom utf-8 $text]]}
+            - {return [list error [encoding convertfrom utf-8 $text]]}
+            : {return [list integer $text]}
+            _ {return [list null (nil)]}
+            # {return [list boolean $text]}
+            , {return [list double $text]}
+            ( {return [list big $text]}
+            $ - = - ! {
+                if {$text == -1} {return [list null (nil)]}
+                set bytes [my bytes $text]
+                my bytes 2
+                if {$type eq "="} {
+                    return [list verbatim [string range $bytes 4 end]]
+                }
+                if {$type eq "!"} {return [list error $bytes]}
+                return [list bulk $bytes]
+            }
+            * {
+                if {$text == -1} {return [list null (nil)]}
+                return [list array [my items $text]]
+            }
+            ~ {return [list set [my items $text]]}
+            > {return [list push [my items $text]]}
+            % {return [list map [my items [expr {2 * $text}]]]}
+            | {return [list attribute [my items [expr {2 * $text}]]]}
+        }
+        return -code error "not RESP: [list $type$text]"
+    }
+    method read {} {
+        lassign [my value] type v
+        if {$type eq "error"} {
+            return -code error -errorcode {RESP ERROR} $v
+        }
+        return $v
+    }
+    method read_typed {} {return [my value]}
+    # True if the server has closed the connection, within the deadline.
+    method closed {} {
+        expr {[catch {my rest}] == 0}
+    }
+
+    method do {args} {
+        my send {*}$args
+        return [my read]
+    }
+    method typed {args} {
+        my send {*}$args
+        return [my value]
+    }
+    method unknown {name args} {
+        tailcall my do $name {*}$args
+    }
+    export unknown
+}
+
+# UTF-8 text of a reply.
+proc resp::text {bytes} {encoding convertfrom utf-8 $bytes}
