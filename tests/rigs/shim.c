@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ static void cut_power(void)
 static void *watch(void *unused)
 {
     for (;;) {
-        usleep(500);
+        poll(NULL, 0, 1);
         if (__atomic_load_n(&control->cut_now, __ATOMIC_ACQUIRE)) {
             pthread_mutex_lock(&lock);
             cut_power();

@@ -1,0 +1,11 @@
+drop table if exists jobs;
+create table jobs (
+    id bigserial primary key,
+    queue int not null default 1,
+    state smallint not null default 0,
+    run_at timestamptz not null default now(),
+    lease_until timestamptz,
+    payload text not null
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01,
+        autovacuum_vacuum_cost_delay = 0);
+create index jobs_ready on jobs (queue, run_at, id) where state = 0;

@@ -1,0 +1,241 @@
+"""The servers that are measured: how each is started, loaded and stopped.
+
+Every one listens on loopback, works in a folder of its own and is stopped by
+its process id. `durable` says honestly what an acknowledgement is worth.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+B = os.path.join(REPO, os.environ.get("B", "build/release"))
+BENCH = os.path.join(B, "belfry-bench")
+PG_BIN = os.environ.get("PG_BIN", "/usr/lib/postgresql/15/bin")
+
+
+class Missing(Exception):
+    """A peer that is not installed here."""
+
+
+def wait_port(port, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise RuntimeError("nothing listens on port %d" % port)
+
+
+def jobs_for(connections, pipeline, jobs):
+    """Shapes with little in flight get fewer jobs, to take about as long."""
+    flight = connections * pipeline
+    return max(flight, jobs // 25 if flight == 1 else jobs // 5 if flight < 64 else jobs)
+
+
+class Peer:
+    name = proto = durable = ""
+    program = None
+
+    def __init__(self, work, port):
+        self.folder = os.path.join(work, self.name.replace(" ", "-").replace("/", "-"))
+        self.port = port
+        self.process = None
+        if self.program and not shutil.which(self.program):
+            raise Missing(self.program)
+
+    def command(self):
+        raise NotImplementedError
+
+    def start(self, fresh=True):
+        if fresh:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder, exist_ok=True)
+        log = open(self.folder + ".log", "ab")
+        self.process = subprocess.Popen(
+            self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL
+        )
+        log.close()
+        wait_port(self.port)
+
+    def stop(self, sig=signal.SIGTERM):
+        if self.process is not None:
+            self.process.send_signal(sig)
+            self.process.wait()
+            self.process = None
+
+    def bench(self, *words, fail=True):
+        command = [BENCH, "--port", str(self.port), "--proto", self.proto,
+                   "--json", "--quiet", "--pid", str(self.process.pid)]
+        done = subprocess.run(command + [str(w) for w in words],
+                              capture_output=True, text=True)
+        if done.returncode and fail:
+            raise RuntimeError("%s: %s %s" % (self.name, done.stderr, done.stdout))
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def life(self, connections, pipeline, jobs, payload=150):
+        n = jobs_for(connections, pipeline, jobs)
+        return self.bench("-c", connections, "-P", pipeline, "-n", n, "-d", payload,
+                          "-q", "life")
+
+    def rss_mb(self):
+        with open("/proc/%d/status" % self.process.pid) as f:
+            for line in f:
+                if line.startswith("VmRSS"):
+                    return int(line.split()[1]) / 1024
+
+
+class Belfry(Peer):
+    name, proto = "belfry", "belfry"
+    durable = "yes"
+    program = os.path.join(B, "belfry-server")
+    sync = "always"
+    keep = "1h"
+
+    def command(self):
+        return [self.program, "--bind", "127.0.0.1", "--port", str(self.port),
+                "--http-port", "0", "--dir", self.folder, "--appendfsync",
+                self.sync, "--keep-default", self.keep]
+
+
+class BelfryEverysec(Belfry):
+    name, sync = "belfry everysec", "everysec"
+    durable = "written, not synced"
+
+
+class BelfryNo(Belfry):
+    name, sync = "belfry no", "no"
+    durable = "no"
+
+
+class BelfryNoHistory(Belfry):
+    name, keep = "belfry, no history", "0"
+
+
+class Redis(Peer):
+    program = "redis-server"
+    sync = "always"
+
+    def command(self):
+        return ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port),
+                "--dir", self.folder, "--save", "", "--appendonly", "yes",
+                "--appendfsync", self.sync]
+
+
+class StreamAlways(Redis):
+    name, proto, durable = "redis stream always", "redis-stream", "yes"
+
+
+class ListAlways(Redis):
+    name, proto, durable = "redis list always", "redis-list", "yes"
+
+
+class StreamEverysec(Redis):
+    name, proto, sync = "redis stream everysec", "redis-stream", "everysec"
+    durable = "no"
+
+
+class ListEverysec(Redis):
+    name, proto, sync = "redis list everysec", "redis-list", "everysec"
+    durable = "no"
+
+
+class Beanstalkd(Peer):
+    name, proto, program = "beanstalkd -f0", "beanstalkd", "beanstalkd"
+    durable = "yes, but reservations are not written"
+    flag = "-f0"
+
+    def command(self):
+        return ["beanstalkd", "-l", "127.0.0.1", "-p", str(self.port),
+                "-b", self.folder, self.flag]
+
+    def life(self, connections, pipeline, jobs, payload=150):
+        if self.flag == "-f0":
+            jobs //= 10  # it syncs each job by itself
+        return super().life(connections, pipeline, jobs, payload)
+
+
+class BeanstalkdNever(Beanstalkd):
+    name, flag, durable = "beanstalkd -F", "-F", "no"
+
+
+class Postgres(Peer):
+    """SKIP LOCKED, as people write it, through pgbench."""
+
+    name, durable, batch = "postgresql 15 batch 1", "yes", 1
+    seconds = 5
+
+    def __init__(self, work, port):
+        super().__init__(work, port)
+        if not os.path.exists(PG_BIN + "/initdb"):
+            raise Missing("postgresql 15")
+
+    def as_postgres(self, *words, **more):
+        user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        return subprocess.run(user + list(words), check=True, capture_output=True,
+                              text=True, **more)
+
+    def start(self, fresh=True):
+        scripts = self.folder + ".sql"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(scripts, ignore_errors=True)
+        os.makedirs(self.folder)
+        shutil.copytree(os.path.join(REPO, "benchmarks/peers/postgres"), scripts)
+        for path in (self.folder, scripts):
+            os.chmod(path, 0o777)
+            if os.geteuid() == 0:
+                shutil.chown(path, "postgres")
+        self.scripts = scripts
+        self.as_postgres(PG_BIN + "/initdb", "-D", self.folder, "-A", "trust",
+                         "-U", "postgres")
+        options = ("-c listen_addresses=127.0.0.1 -p %d -c unix_socket_directories=%s "
+                   "-c shared_buffers=1GB -c max_wal_size=8GB -c max_connections=200"
+                   % (self.port, scripts))
+        self.as_postgres(PG_BIN + "/pg_ctl", "-D", self.folder, "-w", "-s", "-l",
+                         self.folder + "/log", "-o", options, "start")
+        with open(self.folder + "/postmaster.pid") as f:
+            self.pid = int(f.readline())
+        self.url = "postgres://postgres@127.0.0.1:%d/postgres" % self.port
+
+    def stop(self, sig=None):
+        self.as_postgres(PG_BIN + "/pg_ctl", "-D", self.folder, "-m", "fast", "-s",
+                         "stop")
+
+    def life(self, connections, pipeline, jobs, payload=150):
+        self.as_postgres("psql", self.url, "-q", "-f", self.scripts + "/schema.sql")
+        done = self.as_postgres(
+            PG_BIN + "/pgbench", self.url, "-n", "-M", "prepared", "-c",
+            str(connections), "-j", "1", "-T", str(self.seconds), "-f",
+            "%s/life%d.sql" % (self.scripts, self.batch), cwd=self.scripts)
+        tps = next(float(l.split()[2]) for l in done.stdout.splitlines()
+                   if l.startswith("tps"))
+        return {"jobs_per_s": tps * self.batch}
+
+
+class Postgres100(Postgres):
+    name, batch = "postgresql 15 batch 100", 100
+
+
+def node_life(which, jobs, env):
+    here = os.path.join(REPO, "benchmarks/peers/node")
+    modules = os.environ.get("NODE_MODULES", os.path.join(REPO, "build/node"))
+    if not os.path.isdir(modules + "/node_modules"):
+        if not shutil.which("npm"):
+            raise Missing("npm")
+        os.makedirs(modules, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(os.path.join(here, name), modules)
+        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+                       cwd=modules, check=True, capture_output=True)
+    for name in ("life.js", "belfry.js"):
+        shutil.copy(os.path.join(here, name), modules)
+    done = subprocess.run(["node", "life.js", which, str(jobs)], cwd=modules,
+                          env={**os.environ, **env}, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError("node %s: %s" % (which, done.stderr.strip()))
+    return json.loads(done.stdout)
