@@ -266,7 +266,8 @@ asan ubsan:
 	@B=build/$@ VARIANT=$@ tests/run_all -s "$(SANITIZED)" tests/suites.txt
 tsan:
 	@$(MAKE) --no-print-directory VARIANT=$@ test-bins
-	@B=build/$@ VARIANT=$@ tests/run_all -s "unit tcl" tests/suites.txt
+	@B=build/$@ VARIANT=$@ TSAN_OPTIONS=suppressions=$(CURDIR)/tests/lib/tsan.supp \
+	    tests/run_all -s "unit tcl" tests/suites.txt
 
 # --- micro benchmarks: benchmarks/micro/*.c, of one layer each ---------------
 # As fuzz targets they link what the folders that they include from need.

@@ -249,7 +249,7 @@ static bool merge(struct walk *w)
         return false;
     for (;;) {
         struct slice key;
-        size_t of;
+        size_t of = 0;
         if (!pick(w, &key, &of))
             return true;
         if (of == w->layers_len) {

@@ -1,10 +1,13 @@
 /* The store on RocksDB and the log: start, replay, reads, full disks. */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,7 +21,25 @@ struct place {
     char dir[64];
     struct store_options o;
     struct store *s;
+    int wake_fd;
 };
+
+static void wake(void *ud)
+{
+    uint64_t one = 1;
+    const struct place *p = ud;
+    assert_int_equal(write(p->wake_fd, &one, sizeof(one)), sizeof(one));
+}
+
+/* As the loop does: until another thread has something to say, then poll. */
+static void turn(struct place *p)
+{
+    struct pollfd fd = {p->wake_fd, POLLIN, 0};
+    uint64_t n;
+    if (poll(&fd, 1, 20) > 0)
+        assert_int_equal(read(p->wake_fd, &n, sizeof(n)), sizeof(n));
+    store_poll(p->s, clock_now());
+}
 
 static void remove_tree(const char *dir)
 {
@@ -34,6 +55,9 @@ static int make_place(void **state)
     assert_non_null(mkdtemp(p->dir));
     store_options_default(&p->o);
     p->o.dir = p->dir;
+    p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    p->o.on_wake = wake;
+    p->o.ud = p;
     p->o.log_segment_bytes = 1 << 20;
     p->o.generation_bytes = 64 << 10;
     p->o.disk_reserve_bytes = 0;
@@ -45,6 +69,8 @@ static int remove_place(void **state)
 {
     struct place *p = *state;
     store_close(&p->s);
+    (void)umount2(p->dir, MNT_DETACH); /* of a test that failed */
+    close(p->wake_fd);
     remove_tree(p->dir);
     mem_free(p);
     return 0;
@@ -77,8 +103,7 @@ static void wait_durable(struct place *p)
     uint64_t end = deadline();
     while (store_durable(p->s) < store_last(p->s)) {
         assert_true(clock_mono_us() < end);
-        store_poll(p->s, clock_now());
-        usleep(100);
+        turn(p);
     }
 }
 
@@ -90,8 +115,7 @@ static void wait_applied(struct place *p)
         store_seal(p->s);
     do {
         assert_true(clock_mono_us() < end);
-        store_poll(p->s, clock_now());
-        usleep(100);
+        turn(p);
         store_get_stats(p->s, &st);
     } while (st.generations > 1);
 }
@@ -357,8 +381,7 @@ static void a_read_that_needs_the_disk_is_fetched(void **state)
             store_fetch(p->s, g, set_flag, &done);
             while (!done) {
                 assert_true(clock_mono_us() < end);
-                store_poll(p->s, clock_now());
-                usleep(100);
+                turn(p);
             }
         }
         assert_int_equal(rc, ERR_OK);
@@ -395,16 +418,14 @@ static void a_gather_sees_the_present_not_what_it_fetched(void **state)
     store_fetch(p->s, g, set_flag, &done);
     while (!done) {
         assert_true(clock_mono_us() < end);
-        store_poll(p->s, clock_now());
-        usleep(100);
+        turn(p);
     }
     put(p, 10000, 2, false);
     commit(p);
     store_seal(p->s);
     do {
         assert_true(clock_mono_us() < end);
-        store_poll(p->s, clock_now());
-        usleep(100);
+        turn(p);
         store_get_stats(p->s, &st);
     } while (st.applied_index < store_last(p->s));
     store_poll(p->s, clock_now());
@@ -469,6 +490,64 @@ static void a_backup_is_a_data_directory(void **state)
     p->o.dir = p->dir;
 }
 
+/* The disk fills: new work is refused, nothing is lost, nothing aborts; and
+ * when space returns, so does the work. */
+static void a_full_disk_is_survived_without_a_restart(void **state)
+{
+    struct place *p = *state;
+    struct store_stats st;
+    char ballast[96];
+    uint64_t end = deadline();
+    unsigned n = 0;
+    if (geteuid() != 0 || mount("tmpfs", p->dir, "tmpfs", 0, "size=48m") != 0) {
+        print_message("skipped: mounting a tmpfs needs root\n");
+        skip();
+    }
+    p->o.disk_reserve_bytes = 4 << 20;
+    p->o.write_buffer_bytes = 1 << 20;
+    p->o.overlay_bytes_max = 8 << 20;
+    load(p);
+    assert_int_equal(store_room(p->s), STORE_ROOM);
+    snprintf(ballast, sizeof(ballast), "%s/ballast", p->dir);
+    FILE *f = fopen(ballast, "w");
+    assert_non_null(f);
+    static char block[1 << 16];
+    memset(block, 'x', sizeof(block));
+    while (fwrite(block, 1, sizeof(block), f) == sizeof(block) &&
+           fflush(f) == 0)
+        continue;
+    (void)fclose(f);
+    /* New work goes on while it is let in, finishing work as long as it can. */
+    while (store_room(p->s) != STORE_FULL && n < 100000) {
+        assert_true(clock_mono_us() < end);
+        put(p, n, n + 1, true);
+        n++;
+        if (n % 50 == 0) {
+            commit(p);
+            store_poll(p->s, clock_now());
+        }
+    }
+    commit(p);
+    assert_int_not_equal(store_room(p->s), STORE_ROOM);
+    store_get_stats(p->s, &st);
+    assert_non_null(st.fault);
+    assert_int_equal(count_rows(p), n);
+    assert_int_equal(unlink(ballast), 0);
+    end = deadline();
+    while (store_room(p->s) != STORE_ROOM) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+    wait_durable(p);
+    wait_applied(p);
+    assert_int_equal(count_rows(p), n);
+    store_close(&p->s);
+    load(p);
+    assert_int_equal(count_rows(p), n);
+    store_close(&p->s);
+    assert_int_equal(umount(p->dir), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
 
 int main(void)
@@ -486,6 +565,7 @@ int main(void)
         TEST(a_read_that_needs_the_disk_is_fetched),
         TEST(a_gather_sees_the_present_not_what_it_fetched),
         TEST(a_backup_is_a_data_directory),
+        TEST(a_full_disk_is_survived_without_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
