@@ -133,9 +133,12 @@ static int order(enum kind kind)
     return control->fail_errno != 0 ? 1 : 2;
 }
 
+/* With the lock, if so. Looked at without it first: a signal handler may write
+ * to an eventfd while its thread is in here. Nobody writes to a descriptor that
+ * another thread is just opening. */
 static int ours(int fd)
 {
-    if (control == NULL)
+    if (control == NULL || !disk_is_ours(fd))
         return 0;
     pthread_mutex_lock(&lock);
     if (disk_is_ours(fd))
