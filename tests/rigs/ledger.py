@@ -12,7 +12,7 @@ ledger asks the server (JOB.GET, QUEUE.INFO, repeated requests) and
   4. a held token still works, and nobody else gets its job meanwhile;
   5. an unknown request repeated under its idempotency key or name has happened
      at most once;
-  6. counters of queues equal a recount of the ledger.
+  6. counters of queues equal a recount of the ledger, and of the rows.
 
 What was unknown is settled by asking, so that each crash starts from a ledger
 without doubts.
@@ -100,6 +100,8 @@ class Ledger:
             reply = client.pipeline([("JOB." + name,)])[0]
             if isinstance(reply, Refused) and "unknown command" not in str(reply):
                 self.can.add(name)
+        if not isinstance(client.pipeline([("DEBUG", "CHECK")])[0], Refused):
+            self.can.add("DEBUG")
         try:
             client.call("QUEUE.INFO", "no-such-queue")
             self.can.add("INFO")
@@ -421,6 +423,11 @@ class Ledger:
         self.touched = set()
         if "INFO" in self.can:
             self.check_counters(client)
+        if "DEBUG" in self.can:
+            # The engine's own recount: rows that belong together are together.
+            reply = client.pipeline([("DEBUG", "CHECK")])[0]
+            if isinstance(reply, Refused):
+                self.report.bad("DEBUG CHECK: %s" % reply)
         return len(jobs)
 
     def check_job(self, job, f):

@@ -156,6 +156,7 @@ class Server:
         self.settings = settings
         words = [self.program, "--bind", "127.0.0.1", "--port", str(self.port)]
         words += ["--http-port", "0", "--dir", self.folder]
+        words += ["--enable-debug-command", "yes"]
         for k, v in settings.items():
             words += ["--" + k, v]
         out = open(self.log, "ab")
