@@ -101,10 +101,8 @@ static struct segment *droppable(struct log *l)
     struct list *it = list_first(&l->segments);
     if (it == NULL || it->next == &l->segments)
         return NULL; /* the newest always stays */
+    /* Whatever is not the newest is durable as a whole (invariant 5). */
     uint64_t limit = l->release_below, total = 0;
-    uint64_t durable = log_durable(l);
-    if (limit > durable + 1)
-        limit = durable + 1;
     LIST_FOR (s, &l->segments)
         total += CONTAINER_OF(s, struct segment, node)->head.size;
     LIST_FOR (h, &l->holds) {

@@ -6,8 +6,8 @@
  * differ. After `dies_after` more operations the power is gone: nothing that
  * the log still does has any effect, though it is told that all is well.
  */
-#ifndef LOG_DISK_H
-#define LOG_DISK_H
+#ifndef LIB_LOG_DISK_H
+#define LIB_LOG_DISK_H
 
 #include <dirent.h>
 #include <errno.h>

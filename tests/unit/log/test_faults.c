@@ -5,9 +5,9 @@
 
 #include "log_disk.h"
 #include "log_lib.h"
+#include "wait.h"
 
 #include "log/record.h"
-#include "util/clock.h"
 #include "util/logger.h"
 
 static void short_writes_are_completed(void **state)
@@ -133,31 +133,6 @@ static void the_process_ends_with_the_documented_code(void **state)
     }
 }
 
-static bool soon(struct log *l, bool (*yes)(struct log *l))
-{
-    for (uint64_t end = clock_mono_us() + 10000000; clock_mono_us() < end;) {
-        if (yes(l))
-            return true;
-        (void)usleep(1000);
-    }
-    return false;
-}
-
-static bool is_not_ready(struct log *l)
-{
-    return !log_next_ready(l);
-}
-
-static bool is_all_durable(struct log *l)
-{
-    return log_durable(l) == log_last(l);
-}
-
-static bool is_ready(struct log *l)
-{
-    return log_next_ready(l);
-}
-
 static void a_full_disk_stops_new_segments_and_nothing_else(void **state)
 {
     (void)state;
@@ -184,7 +159,7 @@ static void a_full_disk_stops_new_segments_and_nothing_else(void **state)
             if (!ready)
                 assert_true(log_space_left(l) <= LOG_SEGMENT_BYTES_MIN);
         }
-        assert_true(soon(l, is_not_ready));
+        assert_true(wait_until(!log_next_ready(l)));
         /* Beyond that entries wait; none is lost, none is acknowledged. */
         uint64_t promised = 0, from = i;
         static char more[300][64];
@@ -200,10 +175,10 @@ static void a_full_disk_stops_new_segments_and_nothing_else(void **state)
         assert_true(log_pending_bytes(l) > 0);
         d.full = false;
         if (threaded)
-            assert_true(soon(l, is_all_durable));
+            assert_true(wait_until(log_durable(l) == log_last(l)));
         else
             assert_ok(log_drain(l, &e));
-        assert_true(soon(l, is_ready));
+        assert_true(wait_until(log_next_ready(l)));
         logger_set_level(LL_NOTICE);
         assert_int_equal(log_durable(l), i - 1);
         check_entries(l, 1, i - 1);

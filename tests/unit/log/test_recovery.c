@@ -154,12 +154,16 @@ static void damage_names_file_offset_and_index(void **state)
     struct images im;
     make_log(&p, &im);
     images_find(&im, ".seg")->bytes.data[offset_of(2) + REC_HEAD] ^= 1;
+    /* Without a watermark the later records are the only witnesses. */
+    images_find(&im, "watermark")->name[0] = 'x';
     images_put(&im, &p);
     char offset[64];
     (void)snprintf(offset, sizeof(offset),
                    "offset %llu:", (unsigned long long)offset_of(2));
-    must_refuse(&p, (const char *[]){p.path, "/00000000000000000001.seg",
-                                     offset, "record 2 ", "durable", NULL});
+    const char *words[] = {
+        p.path,      "/00000000000000000001.seg",         offset,
+        "record 2 ", "a later record names 3 as durable", NULL};
+    must_refuse(&p, words);
     images_release(&im);
     place_remove(&p);
 }
@@ -205,6 +209,43 @@ static void a_payload_cannot_pose_as_a_record(void **state)
     assert_int_equal(found.tail_records, 1);
     log_close(&l);
     images_release(&im);
+    place_remove(&p);
+}
+
+static void each_life_of_a_file_has_its_own_salt(void **state)
+{
+    (void)state;
+    struct place p;
+    struct errbuf e;
+    uint64_t salts[64], *n, from = 1;
+    size_t seen = 0, count;
+    place_make(&p);
+    p.segment_bytes = LOG_SEGMENT_BYTES_MIN;
+    struct log *l = place_open(&p, false);
+    for (int round = 0; round < 8; round++) {
+        add_entries(l, from, from + 299);
+        from += 300;
+        struct log_dir d = {.path = p.path};
+        d.fd = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_ok(seg_list(&d, ".seg", &n, &count, &e));
+        for (size_t i = 1; i < count; i++) { /* the first was seen already */
+            struct seg_head head;
+            int fd;
+            assert_ok(seg_open(&d, n[i], O_RDONLY, &fd, &head, &e));
+            (void)close(fd);
+            for (size_t k = 0; k < seen; k++)
+                assert_int_not_equal(salts[k], head.salt);
+            assert_true(seen < ARRAY_LEN(salts));
+            salts[seen++] = head.salt;
+        }
+        mem_free(n);
+        (void)close(d.fd);
+        log_release(l, from);
+    }
+    struct log_stats st;
+    log_stats(l, &st);
+    assert_true(st.recycled > 4 && seen > 10);
+    log_close(&l);
     place_remove(&p);
 }
 
@@ -424,6 +465,7 @@ int main(void)
         cmocka_unit_test(damage_names_file_offset_and_index),
         cmocka_unit_test(a_zeroed_page_in_the_middle_is_damage),
         cmocka_unit_test(a_payload_cannot_pose_as_a_record),
+        cmocka_unit_test(each_life_of_a_file_has_its_own_salt),
         cmocka_unit_test(what_may_be_unsynced_is_written_again),
         cmocka_unit_test(a_record_of_a_lower_epoch_or_other_index_ends_the_log),
         cmocka_unit_test(a_deleted_log_is_noticed),

@@ -1,0 +1,234 @@
+/* The log with its threads: hand-over, modes changed live, readers that follow
+ * while segments come and go. Run under TSan as well. */
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "log_disk.h"
+#include "log_lib.h"
+#include "wait.h"
+
+#define RECORDS 6000
+
+struct follower {
+    struct log *log;
+    uint64_t from;
+    atomic_bool stop;
+    _Atomic uint64_t read;
+    struct log_hold hold;
+    bool wrong;
+};
+
+static void *follow(void *arg)
+{
+    struct follower *f = (struct follower *)arg;
+    struct log_iter *it;
+    struct log_record rec;
+    char text[64];
+    uint64_t next = f->from;
+    if (log_iter_open(&it, f->log, next, NULL) != ERR_OK) {
+        f->wrong = true;
+        return NULL;
+    }
+    while (!f->wrong) {
+        enum err rc = log_iter_next(it, log_durable(f->log), &rec, NULL);
+        if (rc == ERR_EMPTY) {
+            if (atomic_load(&f->stop))
+                break;
+            wait_a_little();
+            continue;
+        }
+        f->wrong = rc != ERR_OK || rec.index != next ||
+                   !slice_eq(rec.entry, entry_text(text, next));
+        atomic_store(&f->read, next++);
+        if (next % 64 == 0)
+            log_hold_move(f->log, &f->hold, next);
+    }
+    log_iter_close(&it);
+    return NULL;
+}
+
+/* Append with the contract of log_append(): bytes live until written. */
+struct ring {
+    char text[512][64];
+};
+
+static void append_next(struct log *l, struct ring *r, uint64_t i)
+{
+    while (i > log_written(l) + 500)
+        wait_a_little();
+    (void)log_append(l, entry_text(r->text[i % 512], i));
+}
+
+static void readers_follow_while_segments_come_and_go(void **state)
+{
+    (void)state;
+    static struct ring ring;
+    struct place p;
+    struct errbuf e;
+    place_make(&p);
+    p.segment_bytes = LOG_SEGMENT_BYTES_MIN * 2;
+    struct log *l = place_open(&p, true);
+    struct follower f[2] = {{.log = l, .from = 1}, {.log = l, .from = 1}};
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++) {
+        log_hold_begin(l, &f[i].hold, 1);
+        assert_int_equal(pthread_create(&t[i], NULL, follow, &f[i]), 0);
+    }
+    struct rng rng;
+    rng_seed(&rng, 11);
+    for (uint64_t i = 1; i <= RECORDS; i++) {
+        append_next(l, &ring, i);
+        uint64_t roll = rng_below(&rng, 40);
+        if (roll < 6)
+            log_submit(l);
+        else if (roll < 10)
+            (void)log_sync_inline(l);
+        else if (roll == 10)
+            log_request_sync(l);
+        else if (roll == 11)
+            log_release(l, log_durable(l) > 50 ? log_durable(l) - 50 : 0);
+        else if (roll == 12 && i % 5 == 0)
+            log_set_sync(l, (enum log_sync_mode)rng_below(&rng, 3));
+        else if (roll == 13)
+            assert_true(log_durable(l) <= log_written(l));
+        if (i % 400 == 0)
+            log_submit(l);
+    }
+    assert_ok(log_drain(l, &e));
+    assert_int_equal(log_durable(l), RECORDS);
+    assert_int_equal(log_acked(l), RECORDS);
+    assert_int_equal(log_pending_bytes(l), 0);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&f[i].stop, true);
+        assert_int_equal(pthread_join(t[i], NULL), 0);
+        assert_false(f[i].wrong);
+        assert_int_equal(f[i].read, RECORDS);
+        log_hold_end(l, &f[i].hold);
+    }
+    struct log_stats st;
+    log_stats(l, &st);
+    assert_true(st.switches > 5);
+    uint64_t first = log_first(l);
+    log_close(&l);
+    l = place_open(&p, true);
+    check_entries(l, log_first(l), RECORDS);
+    assert_true(log_first(l) >= first);
+    log_close(&l);
+    place_remove(&p);
+}
+
+static void many_entries_share_a_sync(void **state)
+{
+    (void)state;
+    struct place p;
+    struct errbuf e;
+    struct log_stats st;
+    static char text[1000][64];
+    place_make(&p);
+    struct log *l = place_open(&p, true);
+    for (uint64_t i = 1; i <= 1000; i++)
+        (void)log_append(l, entry_text(text[i - 1], i));
+    log_submit(l);
+    assert_ok(log_drain(l, &e));
+    log_stats(l, &st);
+    assert_int_equal(st.records, 1000);
+    assert_true(st.syncs <= 4);
+    assert_true(st.writes <= 1000 / 256 + 4);
+    log_close(&l);
+    place_remove(&p);
+}
+
+static void everysec_acks_what_is_written_and_syncs_by_itself(void **state)
+{
+    (void)state;
+    struct place p;
+    char text[64];
+    place_make(&p);
+    p.sync = LOG_EVERYSEC;
+    struct log *l = place_open(&p, true);
+    uint64_t begin = clock_mono_us();
+    (void)log_append(l, entry_text(text, 1));
+    log_submit(l);
+    assert_true(wait_until(log_acked(l) >= 1));
+    assert_true(wait_until(log_durable(l) >= 1));
+    assert_true(clock_mono_us() - begin < 2500000);
+    log_close(&l);
+    place_remove(&p);
+}
+
+static void without_syncs_only_a_request_makes_durable(void **state)
+{
+    (void)state;
+    struct place p;
+    char text[64];
+    struct errbuf e;
+    struct log_stats st;
+    place_make(&p);
+    p.sync = LOG_NO;
+    struct log *l = place_open(&p, true);
+    (void)log_append(l, entry_text(text, 1));
+    log_submit(l);
+    assert_true(wait_until(log_acked(l) >= 1));
+    log_stats(l, &st);
+    assert_int_equal(st.syncs, 0);
+    assert_int_equal(log_durable(l), 0);
+    log_request_sync(l);
+    assert_true(wait_until(log_durable(l) >= 1));
+    /* Towards always: what waits is synced, and acked never goes back. */
+    log_set_sync(l, LOG_ALWAYS);
+    (void)log_append(l, entry_text(text, 2));
+    assert_ok(log_drain(l, &e));
+    assert_int_equal(log_acked(l), log_durable(l));
+    log_close(&l);
+    place_remove(&p);
+}
+
+struct bell {
+    atomic_uint rung;
+};
+
+static void ring_it(void *ud)
+{
+    atomic_fetch_add(&((struct bell *)ud)->rung, 1);
+}
+
+static void the_loop_is_woken_once_a_sync(void **state)
+{
+    (void)state;
+    struct place p;
+    struct bell bell = {0};
+    struct log *l;
+    struct log_stats st;
+    struct errbuf e;
+    char text[64];
+    place_make(&p);
+    struct log_options o = place_options(&p, true);
+    o.on_progress = ring_it;
+    o.ud = &bell;
+    assert_ok(log_open(&l, &o, NULL, &e));
+    for (uint64_t i = 1; i <= 50; i++) {
+        (void)log_append(l, entry_text(text, i));
+        log_submit(l);
+        assert_true(wait_until(log_acked(l) >= i));
+    }
+    log_stats(l, &st);
+    assert_int_equal(st.syncs, 50);
+    (void)wait_until(bell.rung >= 50);
+    assert_int_equal(bell.rung, 50);
+    log_close(&l);
+    place_remove(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers_follow_while_segments_come_and_go),
+        cmocka_unit_test(many_entries_share_a_sync),
+        cmocka_unit_test(everysec_acks_what_is_written_and_syncs_by_itself),
+        cmocka_unit_test(without_syncs_only_a_request_makes_durable),
+        cmocka_unit_test(the_loop_is_woken_once_a_sync),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
