@@ -10,7 +10,8 @@
 static void on_wake(void *ud)
 {
     struct server *s = (struct server *)ud;
-    loop_wake(s->loop);
+    if (s->loop != NULL)
+        loop_wake(s->loop);
 }
 
 static void fill_options(struct server *s, struct store_options *o)
