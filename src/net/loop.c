@@ -88,7 +88,9 @@ void loop_free(struct loop **lp)
 void loop_wait(struct loop *l, uint64_t now_ms, uint64_t until_ms)
 {
     if (until_ms <= now_ms) {
-        (void)event_base_loop(l->base, EVLOOP_NONBLOCK);
+        /* NONBLOCK alone would go on until nothing is ready, which under load
+         * is never. */
+        (void)event_base_loop(l->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
         return;
     }
     /* A timer that fires too early costs one empty turn, which is cheaper than
