@@ -298,12 +298,10 @@ static enum err check_marker(const char *dir, struct errbuf *e)
                    (int)n, text, (int)strlen(want) - 1, want);
 }
 
-enum err rocks_claim(const char *dir, int *lock_fd, struct errbuf *e)
+enum err rocks_lock(const char *dir, int *lock_fd, struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 16];
     *lock_fd = -1;
-    if (mkdir(dir, 0750) != 0 && errno != EEXIST)
-        return err_sys(e, ERR_IO, errno, "create %s", dir);
     snprintf(path, sizeof(path), "%s/lock", dir);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
     if (fd < 0)
@@ -315,11 +313,22 @@ enum err rocks_claim(const char *dir, int *lock_fd, struct errbuf *e)
             return err_set(e, ERR_BUSY, "another process uses %s", dir);
         return err_sys(e, ERR_IO, failed, "lock %s", path);
     }
-    enum err rc = check_marker(dir, e);
-    if (rc != ERR_OK) {
-        close(fd);
-        return rc;
-    }
     *lock_fd = fd;
     return ERR_OK;
+}
+
+enum err rocks_claim(const char *dir, int *lock_fd, struct errbuf *e)
+{
+    *lock_fd = -1;
+    if (mkdir(dir, 0750) != 0 && errno != EEXIST)
+        return err_sys(e, ERR_IO, errno, "create %s", dir);
+    enum err rc = rocks_lock(dir, lock_fd, e);
+    if (rc != ERR_OK)
+        return rc;
+    rc = check_marker(dir, e);
+    if (rc != ERR_OK) {
+        close(*lock_fd);
+        *lock_fd = -1;
+    }
+    return rc;
 }

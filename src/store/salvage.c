@@ -1,0 +1,346 @@
+/* Salvage: a damaged directory becomes one that a server starts on.
+ *
+ *  1. The log: its good prefix (log_salvage()).
+ *  2. The base, if it cannot be opened: RocksDB's own repair, which gathers
+ *     what its tables still say.
+ *  3. The base, if some of it cannot be read: a new one with all rows that can.
+ *     Behind a damaged block the walk goes on where the next table begins.
+ *  4. Log and base must meet again: a log that ends before the base, or begins
+ *     behind it, is set aside, and a new one starts where the base ends.
+ *
+ * What was lost is told. What is consistent afterwards: each row by itself. A
+ * job may exist without its row in `ready`, and the other way round.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/key.h"
+#include "store/offline.h"
+#include "store/records.h"
+#include "store/rocks.h"
+#include "util/alloc.h"
+
+#define BATCH_ROWS 1000
+
+struct salvage {
+    const char *dir;
+    char base[ROCKS_PATH_MAX + 32], log[ROCKS_PATH_MAX + 32];
+    offline_tell_fn tell;
+    void *ud;
+    struct rocks_base from, to;
+    rocksdb_writebatch_t *batch;
+    uint64_t kept, gaps;
+};
+
+static void tell(const struct salvage *s, const char *fmt, ...)
+    PRINTF_LIKE(2, 3);
+
+static void tell(const struct salvage *s, const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    s->tell(s->ud, line);
+}
+
+/* --- the base ------------------------------------------------------------ */
+
+static enum err open_damaged(struct rocks_base *b, const char *path,
+                             struct errbuf *e)
+{
+    const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
+                                         true};
+    return rocks_base_open(b, path, &o, e);
+}
+
+static bool reads_well(struct salvage *s)
+{
+    struct errbuf e;
+    for (int f = 0; f < FAMILIES; f++) {
+        char *message = NULL;
+        rocksdb_iterator_t *it = rocksdb_create_iterator_cf(
+            s->from.db, s->from.read_disk, s->from.cfs[f]);
+        rocksdb_iter_seek_to_first(it);
+        while (rocksdb_iter_valid(it))
+            rocksdb_iter_next(it);
+        rocksdb_iter_get_error(it, &message);
+        rocksdb_iter_destroy(it);
+        if (message != NULL) {
+            rocks_err(&e, message, family_name((enum family)f));
+            tell(s, "base: family %s", e.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The least first key of a table of this family that is behind `key`. */
+static bool next_table(const struct salvage *s, enum family f,
+                       const struct key *key, struct key *next)
+{
+    const rocksdb_livefiles_t *files = rocksdb_livefiles(s->from.db);
+    int n = rocksdb_livefiles_count(files);
+    bool found = false;
+    for (int i = 0; i < n; i++) {
+        const char *name = rocksdb_livefiles_column_family_name(files, i);
+        struct slice ends[2];
+        bool same = strcmp(name, family_name(f)) == 0;
+        ends[0].data = rocksdb_livefiles_smallestkey(files, i, &ends[0].len);
+        ends[1].data = rocksdb_livefiles_largestkey(files, i, &ends[1].len);
+        /* A table's last key counts, too: what it overlaps goes on there. */
+        for (int k = 0; same && k < 2; k++) {
+            if (ends[k].len > sizeof(next->bytes) ||
+                slice_cmp(ends[k], key_slice(key)) <= 0 ||
+                (found && slice_cmp(ends[k], key_slice(next)) >= 0))
+                continue;
+            memcpy(next->bytes, ends[k].data, ends[k].len);
+            next->len = (uint16_t)ends[k].len;
+            found = true;
+        }
+    }
+    rocksdb_livefiles_destroy(files);
+    return found;
+}
+
+static enum err write_batch(struct salvage *s, struct errbuf *e)
+{
+    rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
+    char *message = NULL;
+    rocksdb_writeoptions_disable_WAL(wo, 1);
+    rocksdb_write(s->to.db, wo, s->batch, &message);
+    rocksdb_writeoptions_destroy(wo);
+    rocksdb_writebatch_clear(s->batch);
+    return message == NULL ? ERR_OK
+                           : rocks_err(e, message, "write the new base");
+}
+
+/* Copy rows from where the iterator stands; *last is the last one copied. */
+static enum err copy_run(struct salvage *s, enum family f,
+                         rocksdb_iterator_t *it, struct key *last,
+                         struct errbuf *e)
+{
+    enum err rc = ERR_OK;
+    for (; rc == ERR_OK && rocksdb_iter_valid(it); rocksdb_iter_next(it)) {
+        struct slice key, value;
+        key.data = rocksdb_iter_key(it, &key.len);
+        value.data = rocksdb_iter_value(it, &value.len);
+        if (!key_valid(f, key) || value.len == 0 ||
+            key.len > sizeof(last->bytes)) {
+            tell(s, "base: family %s, key %s: not a row, left out",
+                 family_name(f), offline_hex(key));
+            continue;
+        }
+        memcpy(last->bytes, key.data, key.len);
+        last->len = (uint16_t)key.len;
+        rocksdb_writebatch_put_cf(s->batch, s->to.cfs[f], key.data, key.len,
+                                  value.data, value.len);
+        s->kept++;
+        if (rocksdb_writebatch_count(s->batch) >= BATCH_ROWS)
+            rc = write_batch(s, e);
+    }
+    return rc;
+}
+
+static enum err copy_family(struct salvage *s, enum family f, struct errbuf *e)
+{
+    struct key last = {.len = 0}, next;
+    rocksdb_iterator_t *it = rocksdb_create_iterator_cf(
+        s->from.db, s->from.read_disk, s->from.cfs[f]);
+    enum err rc;
+    rocksdb_iter_seek_to_first(it);
+    for (;;) {
+        char *message = NULL;
+        rc = copy_run(s, f, it, &last, e);
+        if (rc != ERR_OK)
+            break;
+        rocksdb_iter_get_error(it, &message);
+        if (message == NULL)
+            break;
+        rocksdb_free(message);
+        s->gaps++;
+        if (!next_table(s, f, &last, &next)) {
+            tell(s, "base: family %s: rows behind key %s are lost",
+                 family_name(f), offline_hex(key_slice(&last)));
+            break;
+        }
+        tell(s, "base: family %s: rows behind key %s may be lost",
+             family_name(f), offline_hex(key_slice(&last)));
+        tell(s, "base: family %s: going on at key %s", family_name(f),
+             offline_hex(key_slice(&next)));
+        /* An iterator that met damage stays unusable. */
+        rocksdb_iter_destroy(it);
+        it = rocksdb_create_iterator_cf(s->from.db, s->from.read_disk,
+                                        s->from.cfs[f]);
+        last = next;
+        rocksdb_iter_seek(it, next.bytes, next.len);
+    }
+    rocksdb_iter_destroy(it);
+    return rc;
+}
+
+static enum err replace(const char *old, const char *new, const char *aside,
+                        struct errbuf *e)
+{
+    if (rename(old, aside) != 0)
+        return err_sys(e, ERR_IO, errno, "rename %s to %s", old, aside);
+    if (new != NULL && rename(new, old) != 0)
+        return err_sys(e, ERR_IO, errno, "rename %s to %s", new, old);
+    return ERR_OK;
+}
+
+static enum err rebuild(struct salvage *s, struct errbuf *e)
+{
+    const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
+                                         false};
+    char new[ROCKS_PATH_MAX + 32], aside[ROCKS_PATH_MAX + 32];
+    snprintf(new, sizeof(new), "%s/base.new", s->dir);
+    snprintf(aside, sizeof(aside), "%s/base.damaged", s->dir);
+    enum err rc = rocks_base_open(&s->to, new, &o, e);
+    if (rc != ERR_OK)
+        return rc;
+    s->batch = rocksdb_writebatch_create();
+    for (int f = 0; f < FAMILIES && rc == ERR_OK; f++)
+        rc = copy_family(s, (enum family)f, e);
+    if (rc == ERR_OK)
+        rc = write_batch(s, e);
+    rocksdb_writebatch_destroy(s->batch);
+    if (rc == ERR_OK)
+        rc = rocks_base_flush(&s->to, e);
+    rocks_base_close(&s->to);
+    rocks_base_close(&s->from);
+    if (rc == ERR_OK)
+        rc = replace(s->base, new, aside, e);
+    if (rc == ERR_OK)
+        tell(s,
+             "base: %llu rows kept, %llu stretches could not be read; the old "
+             "one is in base.damaged",
+             (unsigned long long)s->kept, (unsigned long long)s->gaps);
+    return rc;
+}
+
+static enum err repair(struct salvage *s, struct errbuf *e)
+{
+    char *message = NULL;
+    rocksdb_options_t *o = rocksdb_options_create();
+    rocksdb_options_set_info_log_level(o, 4);
+    rocksdb_options_set_create_missing_column_families(o, 1);
+    tell(s, "base: %s", e->text);
+    tell(s, "base: repairing; what its newest tables held may be lost");
+    rocksdb_repair_db(o, s->base, &message);
+    rocksdb_options_destroy(o);
+    if (message != NULL)
+        return rocks_err(e, message, "repair");
+    /* Families without a table are gone: opening for writing makes them. */
+    const struct rocks_base_options bo = {(uint64_t)16 << 20,
+                                          (uint64_t)16 << 20, false};
+    enum err rc = rocks_base_open(&s->from, s->base, &bo, e);
+    rocks_base_close(&s->from);
+    if (rc == ERR_OK)
+        rc = open_damaged(&s->from, s->base, e);
+    return rc;
+}
+
+static enum err salvage_base(struct salvage *s, uint64_t *applied,
+                             struct errbuf *e)
+{
+    enum err rc = open_damaged(&s->from, s->base, e);
+    if (rc != ERR_OK)
+        rc = repair(s, e);
+    if (rc != ERR_OK)
+        return rc;
+    if (!reads_well(s)) {
+        rc = rebuild(s, e);
+        if (rc == ERR_OK)
+            rc = open_damaged(&s->from, s->base, e);
+        if (rc != ERR_OK)
+            return rc;
+    } else {
+        tell(s, "base: every row can be read");
+    }
+    rc = rocks_base_applied(&s->from, false, applied, e);
+    rocks_base_close(&s->from);
+    return rc;
+}
+
+/* --- the log ------------------------------------------------------------- */
+
+static enum err salvage_log(struct salvage *s, struct log_check *check,
+                            struct errbuf *e)
+{
+    enum err rc = log_salvage(s->log, check, e);
+    if (rc != ERR_OK)
+        return rc;
+    if (check->damaged_index != 0)
+        tell(s,
+             "log: damage at index %llu; %llu readable records behind it "
+             "were set aside",
+             (unsigned long long)check->damaged_index,
+             (unsigned long long)check->lost_records);
+    if (check->tail_records != 0)
+        tell(s, "log: %llu unfinished records at its end were dropped",
+             (unsigned long long)check->tail_records);
+    tell(s, "log: records %llu to %llu kept", (unsigned long long)check->first,
+         (unsigned long long)check->last);
+    return ERR_OK;
+}
+
+static enum err begin_log(struct salvage *s, uint64_t first, struct errbuf *e)
+{
+    char aside[ROCKS_PATH_MAX + 32];
+    struct log_options lo = {.dir = s->log, .first_index = first};
+    struct log_found found;
+    struct log *log = NULL;
+    snprintf(aside, sizeof(aside), "%s/log.damaged", s->dir);
+    enum err rc = ERR_OK;
+    if (access(s->log, F_OK) == 0)
+        rc = replace(s->log, NULL, aside, e);
+    if (rc == ERR_OK)
+        rc = log_open(&log, &lo, &found, e);
+    log_close(&log);
+    if (rc == ERR_OK)
+        tell(s,
+             "log: a new one begins at index %llu; the old one is in "
+             "log.damaged",
+             (unsigned long long)first);
+    return rc;
+}
+
+enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
+                         struct errbuf *e)
+{
+    struct salvage s = {.dir = dir, .tell = told, .ud = ud};
+    struct log_check check = {0};
+    uint64_t applied = 0;
+    int lock_fd = -1;
+    enum err rc;
+    if (strlen(dir) >= ROCKS_PATH_MAX)
+        return err_set(e, ERR_IO, "the path is longer than %d bytes",
+                       ROCKS_PATH_MAX - 1);
+    snprintf(s.base, sizeof(s.base), "%s/base", dir);
+    snprintf(s.log, sizeof(s.log), "%s/log", dir);
+    if (access(s.base, F_OK) != 0)
+        return err_set(e, ERR_NOTFOUND, "%s holds no data", dir);
+    rc = rocks_lock(dir, &lock_fd, e);
+    if (rc != ERR_OK)
+        return rc;
+    rc = salvage_base(&s, &applied, e);
+    bool log_ok = rc == ERR_OK && salvage_log(&s, &check, e) == ERR_OK;
+    if (rc == ERR_OK && !log_ok)
+        tell(&s, "log: %s", e->text);
+    if (rc == ERR_OK &&
+        (!log_ok || check.last < applied || check.first > applied + 1)) {
+        if (log_ok)
+            tell(&s, "log: the base ends at index %llu, so they do not meet",
+                 (unsigned long long)applied);
+        rc = begin_log(&s, applied + 1, e);
+    }
+    if (rc == ERR_OK)
+        rc = rocks_mark(dir, e);
+    close(lock_fd);
+    return rc;
+}

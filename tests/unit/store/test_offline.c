@@ -1,0 +1,240 @@
+/* Looking at data without a server: verify, copy, salvage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "store/offline.h"
+#include "store_lib.h"
+
+#define ROWS 30000
+
+static void fill(struct place *p)
+{
+    load(p);
+    for (unsigned i = 0; i < ROWS; i++) {
+        put(p, i, i + 1, true);
+        if (i % 100 == 99)
+            commit(p);
+        if (i % 10000 == 9999) /* several tables */
+            wait_applied(p);
+    }
+    store_close(&p->s);
+    load(p);
+    for (unsigned i = ROWS; i < ROWS + 100; i++) {
+        put(p, i, i + 1, true);
+        commit(p);
+    }
+    wait_durable(p);
+    store_abandon(&p->s);
+}
+
+/* The largest file of that ending. */
+static void find_file(const char *dir, const char *ending, char *path,
+                      size_t size)
+{
+    off_t best = -1;
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (struct dirent *f; (f = readdir(d)) != NULL;) {
+        char name[512];
+        struct stat st;
+        size_t len = strlen(f->d_name), end = strlen(ending);
+        if (len < end || strcmp(f->d_name + len - end, ending) != 0)
+            continue;
+        snprintf(name, sizeof(name), "%s/%s", dir, f->d_name);
+        assert_int_equal(stat(name, &st), 0);
+        if (st.st_size > best) {
+            best = st.st_size;
+            snprintf(path, size, "%s", name);
+        }
+    }
+    closedir(d);
+    assert_true(best > 0);
+}
+
+static void damage(const char *path, off_t at, size_t len)
+{
+    char bytes[4096];
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_true(len <= sizeof(bytes));
+    assert_int_equal(pread(fd, bytes, len, at), len);
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (char)~bytes[i];
+    assert_int_equal(pwrite(fd, bytes, len, at), len);
+    close(fd);
+}
+
+static void verified(const char *dir, struct offline_count *n)
+{
+    struct errbuf e;
+    if (offline_verify(dir, n, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+}
+
+static void verify_counts_rows_and_entries(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    fill(p);
+    verified(p->dir, &n);
+    assert_int_equal(n.rows[FAMILY_JOBS], ROWS);
+    assert_int_equal(n.replay, 101); /* the start, too */
+    assert_true(n.start_number > 0);
+}
+
+static void a_running_server_is_left_alone(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    load(p);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_BUSY);
+    assert_int_equal(offline_verify("/tmp/belfry-no-such", &n, &e),
+                     ERR_NOTFOUND);
+}
+
+static void a_copy_is_data_and_is_never_written_over(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    char to[96];
+    snprintf(to, sizeof(to), "%s/copy", p->dir);
+    fill(p);
+    if (offline_copy(p->dir, to, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+    verified(to, &n);
+    assert_int_equal(n.rows[FAMILY_JOBS], ROWS);
+    assert_int_equal(offline_copy(p->dir, to, &e), ERR_EXISTS);
+    p->o.dir = to;
+    load(p);
+    assert_int_equal(count_rows(p), ROWS + 100);
+    store_close(&p->s);
+}
+
+struct told {
+    unsigned lines;
+    bool lost;
+};
+
+static void tell(void *ud, const char *line)
+{
+    struct told *t = ud;
+    t->lines++;
+    if (strstr(line, "lost") != NULL || strstr(line, "set aside") != NULL)
+        t->lost = true;
+}
+
+static void salvaged(struct place *p, struct told *t)
+{
+    struct errbuf e;
+    if (offline_salvage(p->dir, tell, t, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+}
+
+static void a_damaged_table_is_found_and_the_rest_is_saved(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    struct told told = {0};
+    char base[96], path[512];
+    fill(p);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    find_file(base, ".sst", path, sizeof(path));
+    damage(path, 20000, 16);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    assert_non_null(strstr(e.text, "family jobs"));
+    salvaged(p, &told);
+    assert_true(told.lost);
+    verified(p->dir, &n);
+    assert_true(n.rows[FAMILY_JOBS] > 0 && n.rows[FAMILY_JOBS] < ROWS);
+    load(p);
+    unsigned rows = count_rows(p);
+    assert_int_equal(rows, n.rows[FAMILY_JOBS] + 100); /* the log is whole */
+}
+
+static void a_lost_log_is_replaced_on_request_only(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    struct told told = {0};
+    char log[96];
+    fill(p);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    remove_tree(log);
+    assert_int_not_equal(offline_verify(p->dir, &n, &e), ERR_OK);
+    salvaged(p, &told);
+    verified(p->dir, &n);
+    assert_int_equal(n.rows[FAMILY_JOBS], ROWS);
+    load(p);
+    assert_int_equal(count_rows(p), ROWS);
+    put(p, ROWS, 1, true);
+    commit(p);
+    store_close(&p->s);
+    load(p);
+    assert_int_equal(count_rows(p), ROWS + 1);
+}
+
+static void a_damaged_log_keeps_its_good_beginning(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    struct told told = {0};
+    char log[96], path[512];
+    fill(p);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    find_file(log, ".seg", path, sizeof(path));
+    damage(path, 8192 + 6000, 8);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    salvaged(p, &told);
+    assert_true(told.lost);
+    verified(p->dir, &n);
+    load(p);
+    assert_true(count_rows(p) >= ROWS);
+}
+
+static void a_base_without_its_manifest_is_repaired(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    struct told told = {0};
+    char path[96];
+    fill(p);
+    snprintf(path, sizeof(path), "%s/base/CURRENT", p->dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    salvaged(p, &told);
+    assert_true(told.lost);
+    verified(p->dir, &n);
+    load(p);
+    assert_int_equal(count_rows(p), ROWS + 100);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(verify_counts_rows_and_entries),
+        TEST(a_running_server_is_left_alone),
+        TEST(a_copy_is_data_and_is_never_written_over),
+        TEST(a_damaged_table_is_found_and_the_rest_is_saved),
+        TEST(a_lost_log_is_replaced_on_request_only),
+        TEST(a_damaged_log_keeps_its_good_beginning),
+        TEST(a_base_without_its_manifest_is_repaired),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
