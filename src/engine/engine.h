@@ -178,8 +178,8 @@ struct lease_view {
     uint32_t attempt;  /* 1 + failures and crashes so far */
     uint32_t delivery; /* n of the token: a fencing number */
     uint32_t failures, crashes, retries, priority;
-    uint64_t created_ms, lease_ms, timeout_ms, deadline_ms /* wall, 0: none */;
-    struct slice checkpoint, trace, meta, tags /* encoded: see tag_next() */;
+    uint64_t created_ms, lease_ms, timeout_ms, deadline_ms; /* 0: none */
+    struct slice checkpoint, trace, meta, tags; /* tags: see word_next() */
 };
 typedef void (*lease_fn)(void *ud, const struct lease_view *v);
 
@@ -208,11 +208,12 @@ void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
 /* Leave all lines; a wake-up that was meant for `w` goes to the next. */
 void engine_unwait(struct engine *e, struct waiter *w);
 
-/* A session is alive while connections are attached to it; session_grace_ms
- * after the last one left, its leases are released. */
-void engine_session_attach(struct engine *e, struct slice session);
-void engine_session_detach(struct engine *e, struct slice session,
-                           struct now now);
+/* A session is alive while a client that used it is connected;
+ * session_grace_ms after the last one left, its leases are released. Tell
+ * every client's end: unknown ones are cheap. */
+void engine_session_attach(struct engine *e, struct slice session,
+                           uint64_t client_id);
+void engine_client_gone(struct engine *e, uint64_t client_id, struct now now);
 
 /* --- with a lease -------------------------------------------------------- */
 
@@ -282,7 +283,8 @@ struct job_view {
     uint64_t lease_ms, timeout_ms, expires_at_ms, deadline_at_ms;
     bool keep_given;
     uint64_t keep_ms;
-    struct slice unique, batch, trace, meta, tags;
+    struct slice unique, batch, trace, meta;
+    struct slice tags, limits; /* lists of words: see word_next() */
     struct slice payload;
     /* running */
     struct slice worker, session;
@@ -309,7 +311,7 @@ struct execution_view {
     uint32_t n;
     struct slice outcome; /* running completed failed lost released ... */
     uint64_t started_ms, ended_ms;
-    struct slice worker, error, error_type;
+    struct slice worker, error, error_type, stack;
     int64_t code;
 };
 typedef void (*execution_fn)(void *ud, const struct execution_view *v);
@@ -319,17 +321,23 @@ MUST_USE enum err engine_executions(struct engine *e, struct gather *g,
                                     execution_fn fn, void *ud,
                                     struct errbuf *err);
 
+/* The first word of a list of words (tags: key and value in turn), which is
+ * then one shorter; false at its end. */
+bool word_next(struct slice *list, struct slice *word);
+
 /* --- queues -------------------------------------------------------------- */
 
 struct queue_view {
     struct slice name;
     uint32_t id;
-    bool paused, exists;
-    uint64_t live[JOB_STATES];               /* by state, finished ones too */
-    uint64_t added, completed, failed, lost; /* since ever */
+    bool exists, paused, fair, aging;
+    uint64_t jobs[JOB_STATES]; /* by state, finished and kept ones too */
+    uint64_t added, leased, completed, failed, cancelled, expired, retried,
+        lost; /* since ever */
     uint64_t waiters;
     uint64_t oldest_ready_ms; /* since when, wall; 0: none waits */
-    uint32_t lanes;
+    uint64_t maxlen, age_ms, lease_ms, keep_ms;
+    bool keep_given;
 };
 /* Errors: ERR_NOTFOUND. */
 MUST_USE enum err engine_queue(struct engine *e, struct slice queue,
@@ -349,7 +357,7 @@ struct engine_stats {
     uint64_t jobs_live, jobs_finished, running, scheduled, ready;
     uint64_t queues, handlers, owners, lanes, sessions, waiters;
     uint64_t jobs_in_memory, window_entries, due_entries, memory_bytes;
-    uint64_t refills, leases_lost, added, leased, completed, failed;
+    uint64_t refills, leases_lost, added, leased, completed, failed, faults;
 };
 void engine_get_stats(const struct engine *e, struct engine_stats *out);
 

@@ -42,12 +42,14 @@ enum conflict { CONFLICT_RETURN, CONFLICT_REJECT, CONFLICT_REPLACE };
 enum edge_on { ON_SUCCESS, ON_FAILURE, ON_COMPLETION };
 enum edge_else { ELSE_CANCEL, ELSE_RUN, ELSE_HOLD };
 
-extern const char *const backoff_words[],
-    *const sla_words[], *const unique_scope_words[],
-                            *const unique_while_words[],
-                                *const conflict_words[],
-                                    *const edge_on_words[],
-                                        *const edge_else_words[];
+/* The words, NULL at the end. */
+extern const char *const backoff_list[],
+    *const sla_list[], *const scope_list[], *const while_list[],
+                                                *const conflict_list[],
+                                                    *const on_list[],
+                                                        *const else_list[];
+
+const char *job_option_name(enum job_option o); /* "DELAY" */
 
 struct job_parent {
     struct slice id; /* an id or a name */

@@ -1,0 +1,560 @@
+/* Adding jobs.
+ *
+ * The way of a plain job: names are found, the record is made and written
+ * (`jobs`), it goes into its lane (`ready`) and one waiter is woken. Options
+ * bring more rows: a delay (`due` instead of `ready`), a name or a unique key
+ * (`keys`), a long payload (`bodies`).
+ *
+ * What can refuse is examined first; nothing has been changed then. Of several
+ * payloads (ADDM) either all are added or none.
+ */
+#include "engine/core.h"
+
+/* Options that need a `more` record. */
+#define MORE_OPTIONS                                                        \
+    (BIT(BACKOFF) | BIT(BASE) | BIT(FACTOR) | BIT(CAP) | BIT(JITTER) |      \
+     BIT(TIMEOUT) | BIT(EXPECT) | BIT(SLA) | BIT(EXPIRES) | BIT(DEADLINE) | \
+     BIT(UNIQUE) | BIT(DEBOUNCE) | BIT(LIMIT) | BIT(COST) | BIT(OWNER) |    \
+     BIT(BATCH) | BIT(TAG) | BIT(TRACE) | BIT(META))
+#define BIT(NAME) ((uint64_t)1 << JOPT_##NAME)
+
+/* All that is decided before anything is written. */
+struct draft {
+    struct queue *queue;
+    struct handler *handler;
+    struct owner *owner;
+    const struct job_options *o;
+    struct rec_job r;
+    struct rec_more m;
+    struct buf more, limits, tags;
+    bool delayed;
+    uint64_t for_until_ms;
+    /* CONFLICT replace: the waiting job that is changed */
+    struct job *replaced;
+};
+
+static void draft_release(struct draft *d)
+{
+    buf_release(&d->more);
+    buf_release(&d->limits);
+    buf_release(&d->tags);
+}
+
+/* A list of words as bytes: length (one byte), word, ... */
+static void list_put(struct buf *b, struct slice word)
+{
+    ASSERT(word.len <= 255);
+    buf_add_char(b, (char)(unsigned char)word.len);
+    buf_add_slice(b, word);
+}
+
+static void draft_retry(struct engine *e, struct draft *d)
+{
+    const struct job_options *o = d->o;
+    const struct engine_config *c = &e->config;
+    if ((o->given & (BIT(BACKOFF) | BIT(BASE) | BIT(FACTOR) | BIT(CAP) |
+                     BIT(JITTER))) == 0)
+        return;
+    double factor = option_given(o, JOPT_FACTOR) ? o->factor : c->factor;
+    d->m.retry_given = 1;
+    d->m.backoff =
+        (uint8_t)(option_given(o, JOPT_BACKOFF) ? o->backoff : c->backoff);
+    d->m.base_ms = option_given(o, JOPT_BASE) ? o->base_ms : c->base_ms;
+    d->m.cap_ms = option_given(o, JOPT_CAP) ? o->cap_ms : c->cap_ms;
+    d->m.jitter = option_given(o, JOPT_JITTER) ? o->jitter : c->jitter;
+    memcpy(&d->m.factor, &factor, sizeof(factor));
+}
+
+static void draft_more(struct engine *e, struct draft *d,
+                       const struct add_params *p, struct now now)
+{
+    const struct job_options *o = d->o;
+    struct rec_more *m = &d->m;
+    draft_retry(e, d);
+    m->name = p->name;
+    m->timeout_ms = o->timeout_ms;
+    m->expect_ms = o->expect_ms;
+    m->sla = (uint8_t)o->sla;
+    m->cost = o->cost;
+    m->trace = o->trace;
+    m->meta = o->meta;
+    m->batch = o->batch;
+    if (p->name.len > 0)
+        d->r.flags |= JOBF_NAMED;
+    if (d->owner != NULL) {
+        m->owner = d->owner->set.id;
+        d->r.flags |= JOBF_OWNED;
+    }
+    if (option_given(o, JOPT_EXPIRES)) {
+        m->expires_at_ms = now.wall_ms + o->expires_ms;
+        d->r.flags |= JOBF_EXPIRES;
+    }
+    if (option_given(o, JOPT_DEADLINE)) {
+        m->deadline_at_ms = now.wall_ms + o->deadline_ms;
+        d->r.flags |= JOBF_DEADLINE;
+    }
+    if (option_given(o, JOPT_UNIQUE)) {
+        m->unique = o->unique;
+        m->unique_scope = (uint8_t)o->scope;
+        m->unique_while = (uint8_t)o->unique_while;
+        /* A debounced job that runs must not swallow what comes then. */
+        if (option_given(o, JOPT_DEBOUNCE) && !option_given(o, JOPT_WHILE))
+            m->unique_while = WHILE_WAITING;
+        if (option_given(o, JOPT_FOR)) {
+            m->unique_for_ms = o->for_ms;
+            d->for_until_ms = now.wall_ms + o->for_ms;
+        } else {
+            d->r.flags |= JOBF_UNIQUE;
+        }
+    }
+    for (uint32_t i = 0; i < o->limits_n; i++)
+        list_put(&d->limits, o->limits[i]);
+    if (o->limits_n > 0) {
+        m->limits = buf_slice(&d->limits);
+        d->r.flags |= JOBF_LIMITS;
+    }
+    for (uint32_t i = 0; i < o->tags_n; i++) {
+        list_put(&d->tags, o->tags[i].key);
+        list_put(&d->tags, o->tags[i].value);
+    }
+    m->tags = buf_slice(&d->tags);
+    job_more_encode(m, &d->more);
+    d->r.more = buf_slice(&d->more);
+}
+
+/* The record but for payload and place. */
+static void draft_make(struct engine *e, struct draft *d,
+                       const struct add_params *p, struct now now)
+{
+    const struct job_options *o = d->o;
+    struct rec_job *r = &d->r;
+    uint64_t at = now.wall_ms;
+    if (option_given(o, JOPT_DEBOUNCE))
+        at += o->debounce_ms;
+    else if (option_given(o, JOPT_DELAY))
+        at += o->delay_ms;
+    else if (option_given(o, JOPT_AT))
+        at = o->at_ms;
+    d->delayed = at > now.wall_ms;
+    r->state = d->delayed ? JOB_SCHEDULED : JOB_READY;
+    r->since_ms = d->delayed ? at : now.wall_ms;
+    r->queue = d->queue->set.id;
+    r->handler = d->handler->set.id;
+    r->priority =
+        option_given(o, JOPT_PRIORITY) ? o->priority : PRIORITY_DEFAULT;
+    r->retries = option_given(o, JOPT_RETRIES) ? o->retries : e->config.retries;
+    r->lease_ms = option_given(o, JOPT_LEASE) ? o->lease_ms : 0;
+    r->keep = option_given(o, JOPT_KEEP) ? o->keep_ms + 1 : 0;
+    if ((o->given & MORE_OPTIONS) != 0 || p->name.len > 0)
+        draft_more(e, d, p, now);
+}
+
+/* --- examining ----------------------------------------------------------- */
+
+static enum err examine_options(const struct engine *e,
+                                const struct job_options *o, struct errbuf *err)
+{
+    enum err rc = o->given == 0 ? ERR_OK : options_check(o, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (o->owner.len > 0)
+        rc = name_check(o->owner, "owner", err);
+    if (rc == ERR_OK && option_given(o, JOPT_LEASE) &&
+        o->lease_ms > e->config.lease_ms_max)
+        rc = err_set(err, ERR_LIMIT,
+                     "LEASE %llu ms is above the limit of "
+                     "%llu ms",
+                     (unsigned long long)o->lease_ms,
+                     (unsigned long long)e->config.lease_ms_max);
+    return rc;
+}
+
+static enum err examine(struct engine *e, const struct add_params *p,
+                        struct errbuf *err)
+{
+    enum err rc = name_check(p->queue, "queue", err);
+    if (rc == ERR_OK && option_given(p->options, JOPT_HANDLER))
+        rc = name_check(p->options->handler, "handler", err);
+    if (rc == ERR_OK && p->name.len > 0)
+        rc = alias_check(p->name, err);
+    if (rc == ERR_OK && p->n > 1 &&
+        (p->name.len > 0 || option_given(p->options, JOPT_UNIQUE)))
+        rc = err_set(err, ERR_SYNTAX, "%s names one job, not %u",
+                     p->name.len > 0 ? "ID" : "UNIQUE", (unsigned)p->n);
+    if (rc == ERR_OK && p->idempotency.len > UNIQUE_MAX)
+        rc = err_set(err, ERR_LIMIT,
+                     "IDEMPOTENCY has %zu bytes; at most %d are allowed",
+                     p->idempotency.len, UNIQUE_MAX);
+    for (uint32_t i = 0; rc == ERR_OK && i < p->n; i++)
+        if (p->payloads[i].len > e->config.payload_max)
+            rc = err_set(err, ERR_LIMIT,
+                         "payload has %zu bytes; at most %llu are allowed",
+                         p->payloads[i].len,
+                         (unsigned long long)e->config.payload_max);
+    return rc;
+}
+
+/* --- the same request again ---------------------------------------------- */
+
+static uint64_t request_hash(struct engine *e, const struct add_params *p)
+{
+    uint64_t h = hash64_seed(p->queue, p->n);
+    for (uint32_t i = 0; i < p->n; i++)
+        h = hash64_seed(p->payloads[i], h);
+    h = hash64_seed(p->name, h);
+    size_t len = options_size(p->options);
+    buf_clear(&e->scratch);
+    options_encode(p->options, buf_room(&e->scratch, len));
+    return hash64_seed(slice_of(e->scratch.data, len), h);
+}
+
+static enum err same_again(struct engine *e, struct gather *g,
+                           const struct add_params *p, struct now now,
+                           struct add_result *results, struct errbuf *err)
+{
+    struct slice value;
+    struct rec_add_reply r;
+    enum err rc = idem_find(e, g, KEY_ADD, p->idempotency, now, &value, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!rec_add_reply_decode(&r, value))
+        return err_set(err, ERR_CORRUPT, "family done: bad row of a request");
+    if (r.until_ms <= now.wall_ms)
+        return ERR_NOTFOUND;
+    if (r.request != request_hash(e, p) || r.ids.len != p->n * ID_LEN)
+        return err_set(err, ERR_MISMATCH,
+                       "IDEMPOTENCY key was used with another request");
+    struct buf ids = {0};
+    buf_add_slice(&ids, r.ids);
+    for (uint32_t i = 0; i < p->n && rc == ERR_OK; i++) {
+        results[i] = (struct add_result){.start_estimate_ms = -1};
+        memcpy(results[i].id.bytes, ids.data + i * ID_LEN, ID_LEN);
+        rc = job_state_of(e, g, &results[i].id, &results[i].state, err);
+        if (rc == ERR_NOTFOUND) {
+            results[i].state = JOB_COMPLETED; /* and forgotten */
+            rc = ERR_OK;
+        }
+    }
+    buf_release(&ids);
+    return rc;
+}
+
+static void remember_request(struct engine *e, const struct add_params *p,
+                             const struct add_result *results, struct now now)
+{
+    struct buf ids = {0};
+    for (uint32_t i = 0; i < p->n; i++)
+        buf_add(&ids, results[i].id.bytes, ID_LEN);
+    struct rec_add_reply r = {.request = request_hash(e, p),
+                              .until_ms =
+                                  now.wall_ms + e->config.idempotency_ms,
+                              .ids = buf_slice(&ids)};
+    rec_add_reply_encode(&r, idem_put(e, KEY_ADD, p->idempotency, r.until_ms,
+                                      rec_add_reply_size(&r)));
+    buf_release(&ids);
+}
+
+/* --- conflicts ----------------------------------------------------------- */
+
+/* Somebody holds the unique key. ERR_OK: the reply is theirs (*theirs), or
+ * their job is to be replaced (d->replaced). */
+static enum err conflict(struct engine *e, struct gather *g, struct draft *d,
+                         const struct id *holder, bool *theirs,
+                         struct add_result *result, struct errbuf *err)
+{
+    const struct job_options *o = d->o;
+    uint32_t how = option_given(o, JOPT_CONFLICT)   ? o->conflict
+                   : option_given(o, JOPT_DEBOUNCE) ? CONFLICT_REPLACE
+                                                    : CONFLICT_RETURN;
+    char text[ID_TEXT_LEN];
+    id_text(holder, text);
+    if (how == CONFLICT_REJECT)
+        return err_set(err, ERR_EXISTS, "UNIQUE key belongs to job %.*s",
+                       ID_TEXT_LEN, text);
+    if (how == CONFLICT_RETURN) {
+        *theirs = true;
+        *result = (struct add_result){.id = *holder, .start_estimate_ms = -1};
+        enum err rc = job_state_of(e, g, holder, &result->state, err);
+        if (rc == ERR_NOTFOUND) {
+            result->state = JOB_COMPLETED;
+            rc = ERR_OK;
+        }
+        return rc;
+    }
+    struct job *j;
+    enum err rc = job_load(e, g, holder, &j, err);
+    if (rc == ERR_NOTFOUND)
+        return ERR_OK; /* it has ended; a FOR row outlived it: take it over */
+    if (rc != ERR_OK)
+        return rc;
+    if (j->state == JOB_RUNNING || j->queue != d->queue) {
+        rc = err_set(err, ERR_STATE,
+                     j->state == JOB_RUNNING
+                         ? "job %.*s has the UNIQUE key and is running"
+                         : "job %.*s has the UNIQUE key in another queue",
+                     ID_TEXT_LEN, text);
+        job_drop(e, j);
+        return rc;
+    }
+    rc = finish_gather(e, g, j, err); /* its bodies go */
+    if (rc != ERR_OK) {
+        job_drop(e, j);
+        return rc;
+    }
+    d->replaced = j;
+    return ERR_OK;
+}
+
+/* --- acting -------------------------------------------------------------- */
+
+static void put_body(struct engine *e, const struct id *id,
+                     struct slice payload, bool fresh)
+{
+    struct key k;
+    memcpy(store_put(e->store, FAMILY_BODIES, key_body(&k, id, BODY_PAYLOAD, 0),
+                     payload.len, fresh),
+           payload.data, payload.len);
+}
+
+static void put_due_rows(struct engine *e, struct job *j,
+                         const struct rec_more *m)
+{
+    struct due d = {.id = j->id};
+    if ((j->flags & JOBF_EXPIRES) != 0) {
+        d.kind = DUE_EXPIRES;
+        d.at_ms = m->expires_at_ms;
+        due_put(e, &d, false);
+    }
+    if ((j->flags & JOBF_DEADLINE) != 0) {
+        d.kind = DUE_DEADLINE;
+        d.at_ms = m->deadline_at_ms;
+        due_put(e, &d, false);
+    }
+}
+
+static void put_keys(struct engine *e, const struct draft *d,
+                     const struct job *j)
+{
+    if (d->m.name.len > 0)
+        alias_put(e, d->m.name, &j->id);
+    if (d->m.unique.len > 0)
+        unique_put(e, d->m.unique_scope, j->queue, d->m.unique, &j->id,
+                   d->for_until_ms);
+}
+
+/* Into its place; j may be gone afterwards. */
+static void place(struct engine *e, struct job *j, bool fresh, struct now now)
+{
+    if (j->state == JOB_SCHEDULED)
+        place_due(e, j, j->since_ms, 0, fresh);
+    else
+        place_ready(e, j, fresh, now);
+}
+
+static void add_one(struct engine *e, struct draft *d, struct slice payload,
+                    struct now now, struct add_result *result)
+{
+    struct id id = id_next(e, d->queue, now);
+    struct rec_job *r = &d->r;
+    bool body = payload.len > BODY_INLINE_MAX;
+    r->flags = body ? r->flags | JOBF_BODY : r->flags & ~(uint32_t)JOBF_BODY;
+    r->payload = body ? SLICE_EMPTY : payload;
+    if (body)
+        put_body(e, &id, payload, true);
+    struct job *j = job_new(e, &id, r);
+    job_born(e, j, (enum job_state)r->state);
+    job_put_row(e, j, true);
+    if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) != 0)
+        put_due_rows(e, j, &d->m);
+    if (d->m.name.len > 0 || d->m.unique.len > 0)
+        put_keys(e, d, j);
+    e->stats.jobs_live++;
+    e->stats.added++;
+    d->queue->totals.added++;
+    report(e, EVENT_JOB_ADDED, j, now, 0, SLICE_EMPTY);
+    *result = (struct add_result){.id = id,
+                                  .created = true,
+                                  .state = (enum job_state)r->state,
+                                  .start_estimate_ms = -1};
+    if (d->delayed)
+        result->start_estimate_ms = (int64_t)(r->since_ms - now.wall_ms);
+    else if (d->queue->counts[JOB_READY] == 1)
+        result->start_estimate_ms = 0;
+    place(e, j, true, now);
+}
+
+/* The waiting job gets the payload and the options of the new one; it keeps its
+ * id and its name. */
+static void replace(struct engine *e, struct gather *g, struct draft *d,
+                    struct slice payload, struct now now,
+                    struct add_result *result)
+{
+    struct job *j = d->replaced;
+    struct rec_more old;
+    struct buf name = {0};
+    struct id id = j->id;
+    job_more(j, &old);
+    buf_add_slice(&name, old.name);
+    uint32_t was = j->state;
+    uint32_t named = j->flags & JOBF_NAMED;
+    place_none(e, j);
+    drop_bodies(e, g, j, now);
+    due_rows_del(e, j);
+    if ((j->flags & JOBF_UNIQUE) != 0)
+        unique_release(e, j);
+
+    struct rec_job *r = &d->r;
+    bool body = payload.len > BODY_INLINE_MAX;
+    d->m.name = buf_slice(&name);
+    job_more_encode(&d->m, &d->more);
+    r->more = buf_slice(&d->more);
+    r->payload = body ? SLICE_EMPTY : payload;
+    r->flags = (r->flags & ~(uint32_t)(JOBF_BODY | JOBF_NAMED)) |
+               (body ? JOBF_BODY : 0) | named | JOBF_MOVED;
+    r->deliveries = j->n;
+    if (body)
+        put_body(e, &id, payload, false);
+    struct queue *q = j->queue;
+    job_free(e, j);
+    j = job_new(e, &id, r);
+    /* Counted as what it was until it is what it becomes. */
+    j->state = (uint8_t)was;
+    ASSERT(q == j->queue);
+    if (was != r->state || job_may_become((enum job_state)was, r->state))
+        job_move(e, j, (enum job_state)r->state);
+    job_put_row(e, j, false);
+    put_due_rows(e, j, &d->m);
+    unique_put(e, d->m.unique_scope, j->queue, d->m.unique, &j->id,
+               d->for_until_ms);
+    report(e, EVENT_JOB_UPDATED, j, now, 0, SLICE_LIT("replaced"));
+    *result = (struct add_result){
+        .id = id, .state = (enum job_state)r->state, .start_estimate_ms = -1};
+    buf_release(&name);
+    place(e, j, false, now);
+}
+
+/* --- the operation ------------------------------------------------------- */
+
+/* Names that do not exist yet are made last, when nothing can refuse. */
+static enum err draft_names(struct engine *e, struct draft *d,
+                            const struct add_params *p, struct errbuf *err)
+{
+    struct slice handler =
+        option_given(d->o, JOPT_HANDLER) ? d->o->handler : p->queue;
+    d->queue = queue_make(e, p->queue, true);
+    d->handler = d->queue != NULL && d->queue->default_handler != NULL &&
+                         slice_eq(d->queue->default_handler->name, handler)
+                     ? d->queue->default_handler
+                     : handler_make(e, handler);
+    d->owner = d->o->owner.len > 0 ? owner_make(e, d->o->owner) : NULL;
+    if (d->queue == NULL || d->handler == NULL ||
+        (d->owner == NULL && d->o->owner.len > 0))
+        return err_set(err, ERR_LIMIT,
+                       "there are %u queues, handlers or owners already "
+                       "(max-names)",
+                       (unsigned)e->config.names_max);
+    return ERR_OK;
+}
+
+static enum err draft_place(struct engine *e, struct draft *d,
+                            struct errbuf *err)
+{
+    struct lane *l = lane_for(e, d->queue, d->handler, d->owner);
+    if (l == NULL)
+        return err_set(err, ERR_LIMIT,
+                       "there are %u lanes already "
+                       "(max-lanes)",
+                       (unsigned)e->config.lanes_max);
+    d->r.lane = l->id;
+    d->r.order = lane_order(l, d->r.priority, d->r.since_ms);
+    return ERR_OK;
+}
+
+static uint64_t live_jobs(const struct queue *q)
+{
+    uint64_t n = 0;
+    for (unsigned s = JOB_BLOCKED; s <= JOB_RUNNING; s++)
+        n += q->counts[s];
+    return n;
+}
+
+enum err engine_add(struct engine *e, struct gather *g,
+                    const struct add_params *p, struct now now,
+                    struct add_result *results, struct errbuf *err)
+{
+    struct draft d = {.o = p->options};
+    struct job_options inherited;
+    bool theirs = false;
+    ASSERT(p->n > 0);
+    enum err rc = examine(e, p, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (p->idempotency.len > 0) {
+        rc = same_again(e, g, p, now, results, err);
+        if (rc != ERR_NOTFOUND)
+            return rc;
+    }
+    /* What the handler says about its jobs. */
+    struct handler *h = handler_find(
+        e, option_given(d.o, JOPT_HANDLER) ? d.o->handler : p->queue);
+    if (h != NULL && h->defaults != NULL) {
+        inherited = *p->options;
+        options_inherit(&inherited, h->defaults);
+        d.o = &inherited;
+    }
+    rc = examine_options(e, d.o, err);
+    if (rc == ERR_OK && h != NULL)
+        rc = handler_examine(h, p, err);
+    struct queue *q = queue_find(e, p->queue);
+    if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
+        live_jobs(q) + p->n > q->set.maxlen)
+        rc = queue_full(e, g, q, p->n, now, err);
+    if (rc != ERR_OK)
+        return rc;
+
+    if (p->name.len > 0) {
+        struct id other;
+        rc = alias_find(e, g, p->name, &other, err);
+        if (rc == ERR_OK) {
+            char text[ID_TEXT_LEN];
+            id_text(&other, text);
+            return err_set(err, ERR_EXISTS, "ID belongs to job %.*s",
+                           ID_TEXT_LEN, text);
+        }
+        if (rc != ERR_NOTFOUND)
+            return rc;
+    }
+    if (option_given(d.o, JOPT_UNIQUE) &&
+        (q != NULL || d.o->scope == SCOPE_GLOBAL)) {
+        struct rec_unique holder;
+        rc = unique_find(e, g, d.o->scope, q, d.o->unique, now, &holder, err);
+        if (rc == ERR_OK) {
+            d.queue = q;
+            rc = conflict(e, g, &d, &holder.job, &theirs, &results[0], err);
+            if (rc != ERR_OK || theirs)
+                return rc;
+        } else if (rc != ERR_NOTFOUND) {
+            return rc;
+        }
+    }
+    rc = draft_names(e, &d, p, err);
+    if (rc != ERR_OK)
+        goto out;
+    draft_make(e, &d, p, now);
+    rc = draft_place(e, &d, err);
+    if (rc != ERR_OK)
+        goto out;
+    if (d.replaced != NULL) {
+        replace(e, g, &d, p->payloads[0], now, &results[0]);
+        d.replaced = NULL;
+    } else {
+        for (uint32_t i = 0; i < p->n; i++)
+            add_one(e, &d, p->payloads[i], now, &results[i]);
+    }
+    if (p->idempotency.len > 0)
+        remember_request(e, p, results, now);
+out:
+    job_drop(e, d.replaced);
+    draft_release(&d);
+    return rc;
+}

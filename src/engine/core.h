@@ -1,0 +1,549 @@
+/* Inside of the engine: what its files share. Nobody else includes this.
+ *
+ *   queue --- share (one per owner where the queue is fair) --- lane (handler)
+ *     |                                                            |
+ *     waiters (FIFO)                                             window of
+ * `ready`
+ *
+ * Each idea has its file. To add one, look here for its seam:
+ *
+ *   idea            file          seam
+ *   limits          limit.c       lease_gate() in lease.c asks before a job is
+ *                                 leased; limit_release() when a lease ends
+ *   fairness        fair.c        share_less(), share_charge(), share_arrive()
+ *   breaker         breaker.c     handler_closed(); settle_outcome() reports
+ *   dead letters    dead.c        lists of `done`, state failed; done_revive()
+ *   chores          chore.c       engine_tick() calls chore_step()
+ *   schedules       schedule.c    due_fire() by kind
+ *   workers         worker.c      struct worker; lease_begin()/lease_end()
+ *   filters         filter.c      job_view_of()
+ *   dependencies    graph.c       finish.c calls settle_outcome()
+ *   logs            -             the token check token_find()
+ *
+ * Memory that is rebuilt at start: queues, handlers, owners, lanes, counters
+ * (`named`), leases (`runs`), the near future (`due`). Windows of lanes are
+ * read when a lane is first considered.
+ */
+#ifndef ENGINE_CORE_H
+#define ENGINE_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "engine/job.h"
+#include "engine/records.h"
+#include "engine/window.h"
+#include "store/key.h"
+#include "store/store.h"
+#include "util/alloc.h"
+#include "util/buf.h"
+#include "util/hash.h"
+#include "util/heap.h"
+#include "util/list.h"
+#include "util/map.h"
+#include "util/pool.h"
+#include "util/rng.h"
+
+#define NAME_MAX_LEN 128
+#define WALL_MS_MAX (((uint64_t)1 << 48) - 1)
+
+enum order_scheme {
+    SCHEME_PRIORITY = 0, /* priority, then time */
+    SCHEME_AGING = 1,    /* time minus priority times age_ms */
+};
+
+/* Settings and counters are rows in `named`. */
+struct queue {
+    struct map_node by_name;
+    struct slice name; /* NUL behind it */
+    struct rec_queue set;
+    bool stored; /* false: only somebody waits here, no row yet */
+    uint16_t slot;
+    struct rec_counts totals;
+    uint64_t counts[JOB_STATES]; /* live states */
+    struct list touched;         /* in engine.touched_queues */
+    struct heap shares;          /* those that have open lanes with work */
+    struct share *plain;         /* of jobs without owner, or not fair */
+    struct lane *default_lane;   /* plain, handler of the queue's name */
+    struct handler *default_handler;
+    struct list waiters; /* struct spot, FIFO */
+    uint32_t waiters_n;
+    uint64_t virtual_now; /* fair: the share served last */
+    uint64_t ready_told_ms;
+};
+
+struct handler {
+    struct map_node by_name;
+    struct slice name;
+    struct rec_handler set; /* slices point into `row` */
+    struct buf row;
+    struct job_options *defaults; /* HANDLER.SET, or NULL */
+    bool open;                    /* false: paused, or its breaker is open */
+    struct list shut_lanes;       /* struct lane, taken out of their shares */
+};
+
+struct owner {
+    struct map_node by_name;
+    struct slice name;
+    struct rec_owner set;
+};
+
+/* A queue's lanes of one owner: they have one virtual time. */
+struct share {
+    struct map_node by_what;
+    struct queue *queue;
+    struct owner *owner; /* or NULL */
+    uint64_t virtual_time;
+    struct heap lanes; /* open and not empty, the least head on top */
+    struct heap_node in_queue;
+};
+
+struct lane {
+    struct map_node by_what; /* queue, handler, owner, order scheme */
+    uint32_t id;
+    struct queue *queue;
+    struct handler *handler;
+    struct owner *owner; /* or NULL */
+    struct share *share;
+    uint8_t scheme;
+    uint64_t age_ms;
+    struct window window;
+    uint64_t head_stored; /* lower bound in the lane's row */
+    uint64_t last_taken;  /* the bound of an empty lane */
+    uint32_t taken;       /* since the row was written */
+    struct heap_node in_share;
+    struct list shut;    /* in handler.shut_lanes */
+    struct list touched; /* in engine.touched_lanes */
+};
+
+struct session {
+    struct map_node by_name;
+    struct slice name;
+    uint32_t clients_n;
+    uint64_t ends_mono_ms; /* 0: alive */
+    struct heap_node by_end;
+    struct list leases; /* struct job.of_session */
+};
+
+struct worker {
+    struct map_node by_name;
+    struct slice name;
+    struct list leases; /* struct job.of_worker */
+    uint32_t leases_n;
+    bool registered; /* by WORKER.BEAT: stays without leases */
+    uint64_t seen_ms;
+};
+
+/* One finished state of one queue in one bucket (done.c). */
+struct done_count {
+    struct map_node by_what;
+    uint32_t bucket, queue;
+    uint8_t state;
+    uint64_t count;
+    struct list touched;
+};
+
+/* A finishing verb that may be repeated although nothing is kept (KEEP 0). */
+struct recent {
+    struct id id;
+    uint32_t n, e;
+    uint8_t verb;
+};
+#define RECENT_SIZE 65536
+
+#define ENGINE_MAGIC 0x656e6731u
+
+struct engine {
+    OBJ_MAGIC;
+    struct store *store;
+    struct engine_config config;
+    struct rng rng;
+    uint32_t start, counter; /* of ids; start is the e of tokens */
+    uint64_t id_ms;          /* ids never go back */
+
+    struct map queues_by_name, handlers_by_name, owners_by_name;
+    struct queue **queues;
+    struct handler **handlers;
+    struct owner **owners;
+    struct lane **lanes; /* by id; NULL: none */
+    uint32_t queues_n, handlers_n, owners_n, lanes_n;
+    struct map lanes_by_what, shares_by_what;
+    struct list touched_queues, touched_lanes, touched_counts;
+
+    struct pool pool;
+    struct map jobs;    /* struct job.by_id */
+    struct buf scratch; /* of encoders, for the moment */
+    struct buf shown;   /* what the last view borrows */
+    uint64_t window_members;
+
+    struct heap leases; /* struct job.by_deadline */
+    struct map sessions, workers, clients;
+    struct heap sessions_ending;
+
+    struct window due; /* order: time and kind (due.c) */
+    uint64_t due_head_stored, due_last;
+    uint32_t due_taken;
+
+    uint32_t *buckets; /* of `done` that hold something, ascending */
+    uint32_t buckets_n, buckets_cap;
+    struct map done_counts;
+    struct done_count *last_count;        /* the one used last */
+    uint64_t loaded_mono_ms, forget_from; /* brake of forgetting */
+    struct recent *recent;
+
+    struct map job_waits; /* waiters for the end of a job */
+    uint32_t waiters_n;
+    uint64_t turns;
+
+    /* The timers' own gather: one actor at a time. */
+    struct gather *timer_gather;
+    bool timer_fetching;
+    uint64_t timer_faults; /* rows that a timer could not use */
+
+    /* start */
+    uint32_t load_step;
+    struct buf load_from;
+
+    engine_event_fn on_event;
+    void *event_ud;
+    uint64_t event_mask;
+    struct engine_stats stats;
+};
+
+/* --- names.c: queues, handlers, owners ----------------------------------- */
+
+void names_init(struct engine *e);
+void names_commit(struct engine *e); /* counters of touched queues */
+/* Room for index `id` in an array of *n pointers; new ones are NULL. */
+void *names_array(void *array, uint32_t *n, uint32_t id);
+/* A name that may become a row: 1 to NAME_MAX_LEN bytes without control
+ * characters and blanks. `what` is for the sentence: "queue". */
+MUST_USE enum err name_check(struct slice name, const char *what,
+                             struct errbuf *err);
+struct queue *queue_find(struct engine *e, struct slice name);
+struct handler *handler_find(struct engine *e, struct slice name);
+struct owner *owner_find(struct engine *e, struct slice name);
+/* Find or create. NULL if there are names_max of them already. `store`: also
+ * as a row. */
+struct queue *queue_make(struct engine *e, struct slice name, bool store);
+struct handler *handler_make(struct engine *e, struct slice name);
+struct owner *owner_make(struct engine *e, struct slice name);
+void queue_store(struct engine *e, struct queue *q); /* settings */
+void handler_store(struct engine *e, struct handler *h);
+void owner_store(struct engine *e, struct owner *o);
+void queue_touch(struct engine *e, struct queue *q); /* counters changed */
+struct slice name_u32(uint32_t n, char out[4]);      /* numbered names */
+
+MUST_USE enum err names_load_row(struct engine *e, struct slice key,
+                                 struct slice value, struct errbuf *err);
+void names_free(struct engine *e);
+
+/* --- lane.c -------------------------------------------------------------- */
+
+void lanes_init(struct engine *e);
+uint64_t lane_head_order(const struct lane *l);
+/* The lane for arrivals, by the queue's present order; NULL: lanes_max. */
+struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
+                      struct owner *o);
+struct lane *lane_by_id(const struct engine *e, uint32_t id);
+uint64_t lane_order(const struct lane *l, uint32_t priority, uint64_t since_ms);
+/* Its head changed: put it where it belongs in its share, queue and row. */
+void lane_update(struct engine *e, struct lane *l);
+/* Bring rows from the store into an unread window. */
+MUST_USE enum err lane_refill(struct engine *e, struct gather *g,
+                              struct lane *l, struct errbuf *err);
+/* A ready row appeared (the row is written here) or goes. */
+void lane_add(struct engine *e, struct lane *l, struct job *j, bool fresh);
+void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
+                  bool fresh);
+void lane_take(struct engine *e, struct lane *l, struct member *m);
+void lane_remove(struct engine *e, struct job *j);
+/* The best lane of the queue that is open and not empty, for one of the
+ * handlers (n = 0: any); NULL if none. */
+struct lane *lane_pick(struct engine *e, struct queue *q,
+                       struct handler *const *handlers, uint32_t n);
+void handler_open(struct engine *e, struct handler *h, bool open);
+/* Heads that are to be written once a tick. */
+void lanes_commit(struct engine *e);
+MUST_USE enum err lane_load_row(struct engine *e, struct slice key,
+                                struct slice value, struct errbuf *err);
+void lanes_free(struct engine *e);
+
+/* --- fair.c -------------------------------------------------------------- */
+
+bool share_is(const struct map_node *n, const void *key);
+void share_free(struct map_node *n, void *ud);
+struct share *share_for(struct engine *e, struct queue *q, struct owner *o);
+bool share_less(const struct heap_node *a, const struct heap_node *b);
+void share_arrive(struct share *s);                /* it has work again */
+void share_charge(struct share *s, uint32_t cost); /* it was served */
+
+/* --- due.c --------------------------------------------------------------- */
+
+/* Rows of things with a name use due_name_id() and hold the name. */
+struct due {
+    uint64_t at_ms;
+    enum due_kind kind;
+    struct id id;
+    struct lane *lane; /* DUE_READY: where it will stand */
+    uint32_t priority;
+    unsigned flags;    /* enum due_flag */
+    struct slice name; /* of what has no id */
+    struct job *job;   /* in memory, to be kept there if there is room */
+};
+struct id due_name_id(struct slice name);
+void due_put(struct engine *e, const struct due *d, bool fresh);
+void due_del(struct engine *e, uint64_t at_ms, enum due_kind kind,
+             const struct id *id);
+/* Work off what is due, at most `ops`; returns true if there is more. */
+bool due_step(struct engine *e, struct now now, uint32_t ops);
+uint64_t due_next_ms(const struct engine *e); /* wall; UINT64_MAX: never */
+void due_commit(struct engine *e);
+/* ERR_NOTFOUND if the row is gone, which means that it has fired. */
+MUST_USE enum err due_exists(struct engine *e, struct gather *g, uint64_t at_ms,
+                             enum due_kind kind, const struct id *id,
+                             struct errbuf *err);
+void due_load(struct engine *e, struct slice key, struct slice value);
+
+/* Kinds that have files of their own: ERR_OK, ERR_PENDING, or a fault. */
+MUST_USE enum err due_fire_other(struct engine *e, struct gather *g,
+                                 enum due_kind kind, uint64_t at_ms,
+                                 const struct id *id, struct now now,
+                                 struct errbuf *err);
+
+/* --- place.c: where a job stands ----------------------------------------- */
+
+/* Into its lane, by its order; wakes a waiter. The job may be gone from memory
+ * afterwards, here and in place_due(), unless the caller holds a lease. */
+void place_ready(struct engine *e, struct job *j, bool fresh, struct now now);
+/* Until `at_ms`, then ready. */
+void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
+               bool fresh);
+/* Its lane and its order, by its priority and since_ms. False: lanes_max. */
+bool place_choose(struct engine *e, struct job *j, struct owner *o);
+/* Take a waiting job's row of its place away. */
+void place_none(struct engine *e, struct job *j);
+/* A job is in a lane: wake a waiter, report. */
+void ready_told(struct engine *e, struct queue *q, struct handler *h,
+                const struct id *id, struct now now);
+
+/* --- lease.c: the table of leases ---------------------------------------- */
+
+/* What a token names. */
+struct token {
+    struct id id;
+    uint32_t n, e;
+};
+#define TOKEN_MAX 64
+bool token_parse(struct slice text, struct token *out);
+size_t token_print(const struct id *id, uint32_t n, uint32_t e, char *out);
+
+void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
+                 struct slice worker, struct slice session, struct now now);
+/* Out of the table; deletes the row. */
+void lease_end(struct engine *e, struct job *j);
+/* `lease_ms` 0 keeps the length; another one is written. */
+void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
+                 struct now now);
+/* Something else of the lease changed: write its row. */
+void lease_store(struct engine *e, const struct job *j);
+/* The running job whose lease this token is. `verb` is what the caller wants
+ * to do: ERR_BUSY says that exactly that was done before with this token.
+ *
+ * Errors: ERR_SYNTAX, ERR_NOTFOUND, ERR_FINISHED, ERR_STALE, ERR_PENDING,
+ * ERR_BUSY. */
+MUST_USE enum err token_find(struct engine *e, struct gather *g,
+                             struct slice text, enum verb verb, struct job **j,
+                             struct errbuf *err);
+bool lease_reap(struct engine *e, struct now now, uint32_t ops);
+uint64_t lease_next_ms(const struct engine *e);
+MUST_USE enum err lease_load_row(struct engine *e, struct slice key,
+                                 struct slice value, struct now now,
+                                 struct errbuf *err);
+void leases_init(struct engine *e);
+void leases_free(struct engine *e);
+
+/* --- session.c ----------------------------------------------------------- */
+
+/* Found or made; dropped when it has no leases and is not registered. */
+struct worker *worker_make(struct engine *e, struct slice name);
+void worker_drop(struct engine *e, struct worker *w);
+void session_add(struct engine *e, struct job *j, struct slice name,
+                 struct now now);
+void session_remove(struct engine *e, struct job *j);
+void worker_add(struct engine *e, struct job *j, struct slice name,
+                struct now now);
+void worker_remove(struct engine *e, struct job *j);
+bool session_reap(struct engine *e, struct now now, uint32_t ops);
+uint64_t session_next_ms(const struct engine *e);
+/* After a start: time to come back. */
+void session_grant(struct engine *e, struct session *s, uint64_t until_mono_ms);
+void sessions_init(struct engine *e);
+void sessions_free(struct engine *e);
+
+/* --- retry.c ------------------------------------------------------------- */
+
+/* How long to wait after the n-th failure, with jitter. */
+uint64_t retry_delay_ms(struct engine *e, const struct job *j, uint32_t n);
+
+/* --- finish.c: ends of executions and of jobs ---------------------------- */
+
+struct outcome {
+    enum verb verb;
+    enum reason reason;
+    struct slice error, type, stack, result;
+    int64_t code;
+};
+/* From due rows: too late to start, too late to go on. */
+MUST_USE enum err expire_unstarted(struct engine *e, struct gather *g,
+                                   const struct id *id, struct now now,
+                                   struct errbuf *err);
+MUST_USE enum err expire_total(struct engine *e, struct gather *g,
+                               const struct id *id, struct now now,
+                               struct errbuf *err);
+/* Reads that job_finish() will need; call it before changing anything. */
+MUST_USE enum err finish_gather(struct engine *e, struct gather *g,
+                                const struct job *j, struct errbuf *err);
+/* The job ends in `state`: all its rows move to `done` (or vanish), waiters
+ * are woken. Frees the job. `g` is the one that gathered. */
+void job_finish(struct engine *e, struct gather *g, struct job *j,
+                enum job_state state, const struct outcome *o, struct now now);
+/* A running job's execution failed, crashed or was given back. */
+void execution_failed(struct engine *e, struct gather *g, struct job *j,
+                      const struct outcome *o, bool has_delay,
+                      uint64_t delay_ms, struct now now);
+void execution_lost(struct engine *e, struct gather *g, struct job *j,
+                    struct now now);
+void execution_released(struct engine *e, struct job *j, enum verb verb,
+                        uint64_t delay_ms, struct now now);
+/* Rows beside the job that a change of it makes obsolete. */
+void drop_bodies(struct engine *e, struct gather *g, struct job *j,
+                 struct now now);
+void due_rows_del(struct engine *e, const struct job *j);
+
+/* --- settle.c: what else happens when an execution or a job ends ---------- */
+
+/* Reads that settle_outcome() will need. */
+MUST_USE enum err settle_gather(struct engine *e, struct gather *g,
+                                const struct job *j, struct errbuf *err);
+/* An execution ended and the job lives on; it still holds its lease. */
+void settle_attempt(struct engine *e, struct job *j, const struct outcome *o,
+                    struct now now);
+/* The job ends in `state`; its rows are gone, its memory is still there. */
+void settle_outcome(struct engine *e, struct gather *g, struct job *j,
+                    enum job_state state, const struct outcome *o,
+                    struct now now);
+/* May this job be leased now? LEASE_PARKED: it has been moved elsewhere. */
+enum lease_gate { LEASE_GO, LEASE_PARKED };
+enum lease_gate lease_gate(struct engine *e, struct job *j, struct now now);
+/* A lease was taken, or undone as if it had never been. */
+void lease_taken(struct engine *e, struct job *j, struct now now);
+void lease_untaken(struct engine *e, struct job *j, struct now now);
+
+/* --- done.c: finished jobs ----------------------------------------------- */
+
+uint32_t done_bucket(uint64_t finished_ms, uint64_t keep_ms);
+uint64_t done_keep_ms(const struct engine *e, const struct job *j,
+                      enum job_state state);
+void done_count(struct engine *e, uint32_t bucket, uint32_t queue,
+                enum job_state state, int64_t by);
+/* Find a finished job by id. *value is its rec_done row.
+ * Errors: ERR_NOTFOUND, ERR_PENDING, ERR_CORRUPT. */
+MUST_USE enum err done_find(struct engine *e, struct gather *g,
+                            const struct id *id, uint32_t *bucket,
+                            struct slice *value, struct errbuf *err);
+/* Note that a bucket holds rows, so that lookups and forgetting know it. */
+void done_note(struct engine *e, uint32_t bucket);
+void done_init(struct engine *e);
+uint64_t done_total(const struct engine *e, uint32_t queue,
+                    enum job_state state);
+bool done_forget(struct engine *e, struct now now);
+uint64_t done_next_ms(const struct engine *e);
+void done_commit(struct engine *e);
+MUST_USE enum err done_load(struct engine *e, struct errbuf *err);
+void done_free(struct engine *e);
+
+/* --- keys.c: aliases, uniqueness, idempotency, effects ------------------- */
+
+MUST_USE enum err alias_find(struct engine *e, struct gather *g,
+                             struct slice name, struct id *id,
+                             struct errbuf *err);
+MUST_USE enum err unique_forget(struct engine *e, struct gather *g,
+                                uint64_t at_ms, const struct id *hash,
+                                struct errbuf *err);
+/* The job lets go of its unique key, if it holds it. */
+void unique_release(struct engine *e, struct job *j);
+
+#define UNIQUE_MAX 200
+struct slice unique_key(struct key *k, uint32_t scope, const struct queue *q,
+                        struct slice unique);
+MUST_USE enum err unique_find(struct engine *e, struct gather *g,
+                              uint32_t scope, const struct queue *q,
+                              struct slice unique, struct now now,
+                              struct rec_unique *r, struct errbuf *err);
+void unique_put(struct engine *e, uint32_t scope, const struct queue *q,
+                struct slice unique, const struct id *id, uint64_t until_ms);
+MUST_USE enum err alias_check(struct slice name, struct errbuf *err);
+void alias_put(struct engine *e, struct slice name, const struct id *id);
+/* Replies of requests with an idempotency key, filed until `until_ms`. */
+MUST_USE enum err idem_find(struct engine *e, struct gather *g,
+                            enum key_kind kind, struct slice name,
+                            struct now now, struct slice *value,
+                            struct errbuf *err);
+char *idem_put(struct engine *e, enum key_kind kind, struct slice name,
+               uint64_t until_ms, size_t len);
+
+/* --- view.c -------------------------------------------------------------- */
+
+struct slice reason_name(uint8_t reason);
+struct slice verb_name(uint8_t verb);
+void job_view_of(struct engine *e, const struct job *j, struct now now,
+                 struct job_view *v);
+/* From a row of a finished job, which the view borrows. */
+MUST_USE enum err done_view(struct engine *e, const struct id *id,
+                            struct slice value, struct job_view *v,
+                            struct errbuf *err);
+/* The state of a job, live or finished. ERR_NOTFOUND, ERR_PENDING ... */
+MUST_USE enum err job_state_of(struct engine *e, struct gather *g,
+                               const struct id *id, enum job_state *state,
+                               struct errbuf *err);
+
+/* --- queue.c, handler.c -------------------------------------------------- */
+
+/* MAXLEN is reached: ERR_OK if room was made. */
+MUST_USE enum err queue_full(struct engine *e, struct gather *g,
+                             struct queue *q, uint32_t n, struct now now,
+                             struct errbuf *err);
+/* The handler's check of payloads. */
+MUST_USE enum err handler_examine(const struct handler *h,
+                                  const struct add_params *p,
+                                  struct errbuf *err);
+
+bool handler_says_permanent(const struct job *j, struct slice type);
+
+/* --- wait.c -------------------------------------------------------------- */
+
+/* A job became ready: wake the first in line who may have it. */
+void wait_wake(struct engine *e, struct queue *q, struct handler *h,
+               uint64_t n);
+void wait_job_ended(struct engine *e, const struct id *id);
+void waits_init(struct engine *e);
+void waits_free(struct engine *e);
+
+/* --- report.c: events ---------------------------------------------------- */
+
+void report(struct engine *e, enum event_type type, const struct job *j,
+            struct now now, uint64_t took_ms, struct slice text);
+
+void report_event(struct engine *e, const struct event *ev);
+/* A row that cannot be right: told as an event, never fatal here. */
+void fault(struct engine *e, struct now now, const struct errbuf *why);
+
+/* --- engine.c ------------------------------------------------------------ */
+
+struct id id_next(struct engine *e, const struct queue *q, struct now now);
+/* The timers miss rows: fetch them, timers wait meanwhile. */
+void timer_fetch(struct engine *e);
+
+#endif

@@ -1,0 +1,223 @@
+/* The engine's life, its clockwork and its figures. */
+#include "engine/engine.h"
+
+#include "engine/core.h"
+
+void engine_config_default(struct engine_config *c)
+{
+    const uint64_t second = 1000, hour = 3600 * second, day = 24 * hour;
+    *c = (struct engine_config){
+        .seed = 1,
+        .lease_ms = 30 * second,
+        .keep_ms = 7 * day,
+        .keep_failed_ms = 30 * day,
+        .retries = 3,
+        .backoff = BACKOFF_EXPONENTIAL,
+        .jitter = 30,
+        .base_ms = second,
+        .cap_ms = hour,
+        .factor = 2,
+        .crashes_max = 3,
+        .crash_window_ms = day,
+        .crash_delay_ms = second,
+        .session_grace_ms = 3 * second,
+        .idempotency_ms = day,
+        .payload_max = 1024 * 1024,
+        .lease_ms_max = day,
+        .names_max = 1000 * 1000,
+        .lanes_max = 4 * 1000 * 1000,
+        .window_entries = 1000 * 1000,
+        .window_lane = 1024,
+        .window_due = 2048,
+        .jobs_in_memory = 200 * 1000,
+        .slice_ops = 500,
+    };
+}
+
+struct engine *engine_new(struct store *store, const struct engine_config *c)
+{
+    struct engine *e = NEW(struct engine);
+    INIT_OBJ(e, ENGINE);
+    e->store = store;
+    e->config = *c;
+    rng_seed(&e->rng, c->seed);
+    pool_init(&e->pool);
+    map_init(&e->jobs, job_is);
+    list_init(&e->touched_queues);
+    list_init(&e->touched_lanes);
+    list_init(&e->touched_counts);
+    names_init(e);
+    lanes_init(e);
+    leases_init(e);
+    sessions_init(e);
+    waits_init(e);
+    done_init(e);
+    window_init(&e->due);
+    e->recent = mem_zalloc(RECENT_SIZE * sizeof(*e->recent));
+    e->timer_gather = gather_new(store);
+    return e;
+}
+
+static void free_job(struct map_node *n, void *ud)
+{
+    struct engine *e = ud;
+    struct job *j = CONTAINER_OF(n, struct job, by_id);
+    j->in_window = false;
+    j->by_deadline.index = 0;
+    job_free(e, j);
+}
+
+void engine_free(struct engine **pe)
+{
+    struct engine *e = *pe;
+    if (e == NULL)
+        return;
+    CHECK_OBJ(e, ENGINE);
+    gather_free(&e->timer_gather);
+    waits_free(e);
+    leases_free(e);
+    map_each(&e->jobs, free_job, e);
+    map_release(&e->jobs);
+    sessions_free(e);
+    window_release(&e->due);
+    lanes_free(e);
+    names_free(e);
+    done_free(e);
+    pool_release(&e->pool);
+    buf_release(&e->scratch);
+    buf_release(&e->shown);
+    buf_release(&e->load_from);
+    mem_free(e->recent);
+    e->magic = 0;
+    FREE(pe);
+}
+
+void engine_configure(struct engine *e, const struct engine_config *c)
+{
+    CHECK_OBJ(e, ENGINE);
+    e->config = *c;
+}
+
+const struct engine_config *engine_get_config(const struct engine *e)
+{
+    return &e->config;
+}
+
+void engine_on_event(struct engine *e, uint64_t mask, engine_event_fn fn,
+                     void *ud)
+{
+    e->event_mask = fn == NULL ? 0 : mask;
+    e->on_event = fn;
+    e->event_ud = ud;
+}
+
+/* Milliseconds never go back, so ids of one start sort by their counter. */
+struct id id_next(struct engine *e, const struct queue *q, struct now now)
+{
+    if (now.wall_ms > e->id_ms)
+        e->id_ms = now.wall_ms;
+    if (++e->counter == 0)
+        e->id_ms++; /* four thousand million in one start: go on above them */
+    return id_make(e->id_ms, q->slot, e->start, e->counter);
+}
+
+/* --- timers -------------------------------------------------------------- */
+
+static void timer_fetched(void *ud)
+{
+    struct engine *e = ud;
+    CHECK_OBJ(e, ENGINE);
+    e->timer_fetching = false;
+}
+
+void timer_fetch(struct engine *e)
+{
+    ASSERT(!e->timer_fetching);
+    e->timer_fetching = true;
+    store_fetch(e->store, e->timer_gather, timer_fetched, e);
+}
+
+bool engine_tick(struct engine *e, struct now now)
+{
+    if (e->timer_fetching || store_room(e->store) == STORE_FULL)
+        return false;
+    bool more = due_step(e, now, e->config.slice_ops);
+    if (!e->timer_fetching) {
+        more = done_forget(e, now) || more;
+        gather_release(e->timer_gather);
+    }
+    return more;
+}
+
+bool engine_reap(struct engine *e, struct now now)
+{
+    if (e->timer_fetching || store_room(e->store) == STORE_FULL)
+        return false;
+    bool more = lease_reap(e, now, e->config.slice_ops);
+    if (!e->timer_fetching) {
+        more = session_reap(e, now, e->config.slice_ops) || more;
+        gather_release(e->timer_gather);
+    }
+    return more;
+}
+
+/* Wall times become monotonic ones by what is left until then. */
+static uint64_t mono_of(uint64_t wall_ms, struct now now)
+{
+    if (wall_ms == UINT64_MAX)
+        return UINT64_MAX;
+    return wall_ms <= now.wall_ms ? now.mono_ms
+                                  : now.mono_ms + (wall_ms - now.wall_ms);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t engine_next_ms(const struct engine *e, struct now now)
+{
+    if (e->timer_fetching)
+        return UINT64_MAX; /* the store wakes us */
+    uint64_t next = mono_of(due_next_ms(e), now);
+    uint64_t forget = done_next_ms(e);
+    /* What the brake holds back is looked at by the hour. */
+    if (forget != UINT64_MAX)
+        next = least(next, forget <= now.wall_ms ? now.mono_ms + 3600 * 1000
+                                                 : mono_of(forget, now));
+    next = least(next, lease_next_ms(e));
+    return least(next, session_next_ms(e));
+}
+
+uint64_t engine_commit(struct engine *e, struct now now)
+{
+    names_commit(e);
+    lanes_commit(e);
+    due_commit(e);
+    done_commit(e);
+    return store_commit(e->store, now);
+}
+
+/* --- figures ------------------------------------------------------------- */
+
+void engine_get_stats(const struct engine *e, struct engine_stats *out)
+{
+    *out = e->stats;
+    out->running = out->scheduled = out->ready = 0;
+    for (uint32_t i = 0; i < e->queues_n; i++) {
+        const struct queue *q = e->queues[i];
+        if (q == NULL)
+            continue;
+        out->running += q->counts[JOB_RUNNING];
+        out->ready += q->counts[JOB_READY];
+        out->scheduled += q->counts[JOB_SCHEDULED] + q->counts[JOB_RETRYING];
+    }
+    out->waiters = e->waiters_n;
+    out->jobs_in_memory = e->jobs.len;
+    out->window_entries = e->window_members;
+    out->due_entries = e->due.len;
+    out->memory_bytes = e->pool.used_bytes +
+                        e->window_members * sizeof(struct member) +
+                        e->due.cap * sizeof(struct member);
+    out->faults = e->timer_faults;
+}

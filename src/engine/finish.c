@@ -1,0 +1,511 @@
+/* Ends: of executions, and of jobs.
+ *
+ *     ack ------------------------------> completed
+ *     nack, timeout -- budget left -----> retrying, due after a delay
+ *            `-------- permanent, used up -> failed
+ *     lost ----------- crashes left ----> back to its old place, after a pause
+ *            `-------- used up ---------> failed: poison
+ *     release, snooze, end of session --> ready or scheduled, uncounted
+ *
+ * When a job ends, all its rows leave the live families in one entry: the
+ * record, its executions and bodies move to the bucket in which they will be
+ * forgotten, keys that it held are let go.
+ */
+#include "engine/core.h"
+
+#define EXECUTIONS_MAX 100
+#define ERROR_KEPT 1024 /* bytes of an error's text */
+
+static struct slice cut(struct slice s, size_t most)
+{
+    if (s.len > most)
+        s.len = most;
+    return s;
+}
+
+static struct rec_exec exec_of(const struct job *j, const struct outcome *o,
+                               struct now now)
+{
+    return (struct rec_exec){
+        .n = j->n,
+        .verb = (uint8_t)o->verb,
+        .started_ms = j->started_ms,
+        .ended_ms = now.wall_ms,
+        .worker = j->worker == NULL ? SLICE_EMPTY : j->worker->name,
+        .error = cut(o->error, ERROR_KEPT),
+        .error_type = cut(o->type, NAME_MAX_LEN),
+        .stack = cut(o->stack, ERROR_KEPT * 8),
+        .code = o->code,
+    };
+}
+
+static uint64_t since(uint64_t from_ms, struct now now)
+{
+    return now.wall_ms > from_ms ? now.wall_ms - from_ms : 0;
+}
+
+/* --- rows that go along -------------------------------------------------- */
+
+struct moving {
+    struct engine *e;
+    uint32_t bucket; /* 0: they are only deleted */
+    struct buf keys; /* of rows to delete: length, bytes */
+    struct buf rows; /* part, n, length, bytes of what is to be put */
+};
+
+static bool note_body(struct slice key, struct slice value, void *ud)
+{
+    struct moving *m = ud;
+    uint32_t len = (uint32_t)value.len;
+    struct body_key k;
+    if (!key_parse_body(key, &k))
+        return true;
+    buf_add(&m->rows, &k, sizeof(k));
+    buf_add(&m->rows, &len, sizeof(len));
+    buf_add_slice(&m->rows, value);
+    return true;
+}
+
+static bool row_seen(struct slice key, struct slice value, void *ud)
+{
+    (void)key;
+    (void)value;
+    (void)ud;
+    return true;
+}
+
+static bool has_bodies(const struct job *j)
+{
+    return (j->flags & (JOBF_BODY | JOBF_CHECKPOINT | JOBF_EXECUTIONS)) != 0;
+}
+
+static enum err scan_bodies(struct engine *e, struct gather *g,
+                            const struct job *j, store_row_fn fn, void *ud,
+                            struct errbuf *err)
+{
+    struct key from, to;
+    key_prefix_body(&from, &j->id);
+    return store_scan(e->store, g, FAMILY_BODIES, key_slice(&from),
+                      key_after(&to, key_slice(&from)), SIZE_MAX, fn, ud, err);
+}
+
+/* Effects: keys of kind KEY_EFFECT that begin with the id. */
+static enum err scan_effects(struct engine *e, struct gather *g,
+                             const struct job *j, store_row_fn fn, void *ud,
+                             struct errbuf *err)
+{
+    struct key from, to;
+    key_key(&from, KEY_EFFECT, id_slice(&j->id));
+    return store_scan(e->store, g, FAMILY_KEYS, key_slice(&from),
+                      key_after(&to, key_slice(&from)), SIZE_MAX, fn, ud, err);
+}
+
+enum err finish_gather(struct engine *e, struct gather *g, const struct job *j,
+                       struct errbuf *err)
+{
+    enum err rc = ERR_OK;
+    if (has_bodies(j))
+        rc = scan_bodies(e, g, j, row_seen, NULL, err);
+    if (rc == ERR_OK && (j->flags & JOBF_EFFECTS) != 0)
+        rc = scan_effects(e, g, j, row_seen, NULL, err);
+    if (rc == ERR_OK)
+        rc = settle_gather(e, g, j, err);
+    return rc;
+}
+
+static void move_bodies(struct engine *e, struct gather *g, struct job *j,
+                        uint32_t bucket, struct now now)
+{
+    struct moving m = {.e = e};
+    struct errbuf err;
+    if (scan_bodies(e, g, j, note_body, &m, &err) != ERR_OK)
+        fault(e, now, &err);
+    for (size_t at = 0; at < m.rows.len;) {
+        struct body_key b;
+        uint32_t len;
+        struct key k;
+        memcpy(&b, m.rows.data + at, sizeof(b));
+        memcpy(&len, m.rows.data + at + sizeof(b), sizeof(len));
+        at += sizeof(b) + sizeof(len);
+        if (bucket != 0) {
+            struct slice key =
+                b.part == BODY_EXECUTION
+                    ? key_done_exec(&k, bucket, &b.id, b.n)
+                    : key_done_body(&k, bucket, &b.id, b.part, b.n);
+            memcpy(store_put(e->store, FAMILY_DONE, key, len, false),
+                   m.rows.data + at, len);
+        }
+        store_del(e->store, FAMILY_BODIES, key_body(&k, &b.id, b.part, b.n));
+        at += len;
+    }
+    buf_release(&m.rows);
+}
+
+void drop_bodies(struct engine *e, struct gather *g, struct job *j,
+                 struct now now)
+{
+    if (has_bodies(j))
+        move_bodies(e, g, j, 0, now);
+}
+
+static bool note_effect(struct slice key, struct slice value, void *ud)
+{
+    struct moving *m = ud;
+    uint32_t len = (uint32_t)key.len;
+    (void)value;
+    buf_add(&m->keys, &len, sizeof(len));
+    buf_add_slice(&m->keys, key);
+    return true;
+}
+
+static void move_effects(struct engine *e, struct gather *g, struct job *j,
+                         uint32_t bucket, struct now now)
+{
+    struct moving m = {.e = e};
+    struct errbuf err;
+    if (scan_effects(e, g, j, note_effect, &m, &err) != ERR_OK)
+        fault(e, now, &err);
+    for (size_t at = 0; at < m.keys.len;) {
+        uint32_t len;
+        uint8_t kind;
+        struct slice name;
+        struct key k;
+        memcpy(&len, m.keys.data + at, sizeof(len));
+        struct slice key = slice_of(m.keys.data + at + sizeof(len), len);
+        at += sizeof(len) + len;
+        if (bucket != 0 && key_parse_key(key, &kind, &name) &&
+            name.len > ID_LEN) {
+            struct rec_mark mark = {0};
+            struct slice effect =
+                slice_of(name.data + ID_LEN, name.len - ID_LEN);
+            rec_mark_encode(
+                &mark, store_put(e->store, FAMILY_DONE,
+                                 key_done_effect(&k, bucket, &j->id, effect),
+                                 rec_mark_size(&mark), false));
+        }
+        store_del(e->store, FAMILY_KEYS, key);
+    }
+    buf_release(&m.keys);
+}
+
+/* --- the record of a finished job ---------------------------------------- */
+
+static void put_done(struct engine *e, const struct job *j, uint32_t bucket,
+                     enum job_state state, const struct outcome *o,
+                     const struct rec_exec *x, struct now now)
+{
+    bool fresh = (j->flags & JOBF_MOVED) == 0;
+    struct key k;
+    struct slice exec = SLICE_EMPTY, result = o->result;
+    if (x != NULL) {
+        size_t len = rec_exec_size(x);
+        buf_clear(&e->scratch);
+        rec_exec_encode(x, buf_room(&e->scratch, len));
+        exec = slice_of(e->scratch.data, len);
+    }
+    if (result.len > BODY_INLINE_MAX) {
+        memcpy(store_put(e->store, FAMILY_DONE,
+                         key_done_body(&k, bucket, &j->id, BODY_RESULT, 0),
+                         result.len, fresh),
+               result.data, result.len);
+        result = SLICE_EMPTY;
+    }
+    struct rec_done r = {.state = (uint8_t)state,
+                         .reason = (uint8_t)o->reason,
+                         .finished_ms = now.wall_ms,
+                         .e = x == NULL ? 0 : j->e,
+                         .has_result = o->result.data == NULL        ? 0
+                                       : o->result.len == result.len ? 1
+                                                                     : 2,
+                         .exec = exec,
+                         .result = result,
+                         .job = job_row(j)};
+    rec_done_encode(&r, store_put(e->store, FAMILY_DONE,
+                                  key_done_job(&k, bucket, &j->id),
+                                  rec_done_size(&r), fresh));
+    struct rec_index i = {j->handler->set.id, (uint8_t)o->reason};
+    rec_index_encode(
+        &i, store_put(e->store, FAMILY_DONE,
+                      key_done_index(&k, bucket, j->queue->set.id,
+                                     (uint8_t)state, now.wall_ms, &j->id),
+                      rec_index_size(&i), fresh));
+    done_note(e, bucket);
+    done_count(e, bucket, j->queue->set.id, state, 1);
+}
+
+static void count_end(struct engine *e, struct queue *q, enum job_state state)
+{
+    switch (state) {
+    case JOB_COMPLETED:
+        q->totals.completed++;
+        e->stats.completed++;
+        return;
+    case JOB_FAILED:
+        q->totals.failed++;
+        e->stats.failed++;
+        return;
+    case JOB_CANCELLED:
+        q->totals.cancelled++;
+        return;
+    default:
+        ASSERT(state == JOB_EXPIRED);
+        q->totals.expired++;
+    }
+}
+
+static enum event_type event_of(enum job_state state)
+{
+    switch (state) {
+    case JOB_COMPLETED:
+        return EVENT_JOB_COMPLETED;
+    case JOB_FAILED:
+        return EVENT_JOB_FAILED;
+    case JOB_CANCELLED:
+        return EVENT_JOB_CANCELLED;
+    default:
+        return EVENT_JOB_EXPIRED;
+    }
+}
+
+void due_rows_del(struct engine *e, const struct job *j)
+{
+    struct rec_more m;
+    if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) == 0)
+        return;
+    job_more(j, &m);
+    if ((j->flags & JOBF_EXPIRES) != 0)
+        due_del(e, m.expires_at_ms, DUE_EXPIRES, &j->id);
+    if ((j->flags & JOBF_DEADLINE) != 0)
+        due_del(e, m.deadline_at_ms, DUE_DEADLINE, &j->id);
+}
+
+/* Keys, due rows and edges that only a live job has. */
+static void let_go(struct engine *e, struct job *j, uint32_t bucket)
+{
+    struct rec_more m;
+    struct key k;
+    due_rows_del(e, j);
+    if ((j->flags & JOBF_NAMED) != 0) {
+        job_more(j, &m);
+        store_del(e->store, FAMILY_KEYS, key_key(&k, KEY_ALIAS, m.name));
+        if (bucket != 0) {
+            struct rec_alias a = {j->id};
+            rec_alias_encode(&a, store_put(e->store, FAMILY_DONE,
+                                           key_done_alias(&k, bucket, m.name),
+                                           rec_alias_size(&a), false));
+        }
+    }
+    if ((j->flags & JOBF_UNIQUE) != 0)
+        unique_release(e, j);
+}
+
+void job_finish(struct engine *e, struct gather *g, struct job *j,
+                enum job_state state, const struct outcome *o, struct now now)
+{
+    CHECK_OBJ(j, JOB);
+    struct key k;
+    struct rec_exec x;
+    bool ran = j->state == JOB_RUNNING;
+    struct id id = j->id;
+    uint64_t keep = done_keep_ms(e, j, state);
+    uint32_t bucket = keep == 0 ? 0 : done_bucket(now.wall_ms, keep);
+    uint64_t took = since(ran ? j->started_ms : id_ms(&id), now);
+
+    if (ran)
+        x = exec_of(j, o, now);
+    if (bucket != 0) {
+        put_done(e, j, bucket, state, o, ran ? &x : NULL, now);
+    } else if (ran) {
+        struct recent *r = &e->recent[id_hash(&id) % RECENT_SIZE];
+        *r = (struct recent){id, j->n, j->e, (uint8_t)o->verb};
+    }
+    report(e, event_of(state), j, now, took,
+           o->type.len > 0 ? o->type : o->error);
+    if (j->flags != 0) {
+        if (has_bodies(j))
+            move_bodies(e, g, j, bucket, now);
+        if ((j->flags & JOBF_EFFECTS) != 0)
+            move_effects(e, g, j, bucket, now);
+        let_go(e, j, bucket);
+    }
+    if (ran)
+        lease_end(e, j); /* the worker's name was needed until here */
+    else
+        place_none(e, j);
+    store_del(e->store, FAMILY_JOBS, key_job(&k, &id));
+    count_end(e, j->queue, state);
+    settle_outcome(e, g, j, state, o, now);
+    job_move(e, j, state);
+    e->stats.jobs_live--;
+    job_free(e, j);
+    wait_job_ended(e, &id);
+}
+
+/* --- ends of executions -------------------------------------------------- */
+
+/* The execution goes to `bodies`; the newest hundred stay. */
+static void put_execution(struct engine *e, struct job *j,
+                          const struct rec_exec *x)
+{
+    struct key k;
+    j->flags |= JOBF_EXECUTIONS;
+    rec_exec_encode(x, store_put(e->store, FAMILY_BODIES,
+                                 key_body(&k, &j->id, BODY_EXECUTION, x->n),
+                                 rec_exec_size(x), false));
+    if (x->n > EXECUTIONS_MAX)
+        store_del(e->store, FAMILY_BODIES,
+                  key_body(&k, &j->id, BODY_EXECUTION, x->n - EXECUTIONS_MAX));
+}
+
+/* The job remembers what ended its last execution, so that the verb may be
+ * repeated, and what went wrong. */
+static void remember(struct job *j, struct rec_more *m,
+                     const struct rec_exec *x)
+{
+    m->last_n = x->n;
+    m->last_e = j->e;
+    m->last_verb = x->verb;
+    if (x->verb == VERB_FAIL || x->verb == VERB_TIMEOUT ||
+        x->verb == VERB_LOST) {
+        m->error = x->error;
+        m->error_type = x->error_type;
+    }
+}
+
+/* Out of the lease, into `to` at `at_ms` (0: at once, old place). */
+static void come_back(struct engine *e, struct job *j, struct rec_more *m,
+                      enum job_state to, uint64_t at_ms, unsigned flags,
+                      struct now now)
+{
+    lease_end(e, j);
+    job_move(e, j, to);
+    j->flags |= JOBF_MOVED;
+    if (to != JOB_READY)
+        j->since_ms = at_ms;
+    if (to == JOB_READY || (flags & DUEF_OLD_PLACE) != 0) {
+        /* its order stays */
+    } else {
+        struct owner *o = m->owner == 0 ? NULL : e->owners[m->owner];
+        if (!place_choose(e, j, o))
+            j->order = lane_order(j->lane, j->priority, j->since_ms);
+    }
+    job_store(e, j, m);
+    if (to == JOB_READY)
+        place_ready(e, j, false, now);
+    else
+        place_due(e, j, at_ms, flags, false);
+}
+
+void execution_failed(struct engine *e, struct gather *g, struct job *j,
+                      const struct outcome *o, bool has_delay,
+                      uint64_t delay_ms, struct now now)
+{
+    if (o->reason == REASON_PERMANENT || j->failures >= j->retries) {
+        job_finish(e, g, j, JOB_FAILED, o, now);
+        return;
+    }
+    struct rec_exec x = exec_of(j, o, now);
+    struct rec_more m;
+    job_more(j, &m);
+    put_execution(e, j, &x);
+    remember(j, &m, &x);
+    j->failures++;
+    if (!has_delay)
+        delay_ms = retry_delay_ms(e, j, j->failures);
+    j->queue->totals.retried++;
+    report(e, o->verb == VERB_TIMEOUT ? EVENT_JOB_TIMEOUT : EVENT_JOB_RETRYING,
+           j, now, since(j->started_ms, now),
+           o->type.len > 0 ? o->type : o->error);
+    settle_attempt(e, j, o, now);
+    come_back(e, j, &m, JOB_RETRYING, now.wall_ms + delay_ms, DUEF_RETRYING,
+              now);
+}
+
+void execution_lost(struct engine *e, struct gather *g, struct job *j,
+                    struct now now)
+{
+    struct outcome o = {.verb = VERB_LOST,
+                        .reason = REASON_POISON,
+                        .error = SLICE_LIT("the lease ended without a word "
+                                           "from its holder"),
+                        .type = SLICE_LIT("lost")};
+    struct rec_more m;
+    job_more(j, &m);
+    if (since(m.first_crash_ms, now) > e->config.crash_window_ms) {
+        m.first_crash_ms = now.wall_ms;
+        j->crashes = 0;
+    }
+    j->crashes++;
+    e->stats.leases_lost++;
+    j->queue->totals.lost++;
+    report(e, EVENT_LEASE_LOST, j, now, since(j->started_ms, now), SLICE_EMPTY);
+    settle_attempt(e, j, &o, now);
+    if (j->crashes >= e->config.crashes_max) {
+        job_encode(e, j, NULL); /* the record tells the crashes */
+        job_finish(e, g, j, JOB_FAILED, &o, now);
+        return;
+    }
+    struct rec_exec x = exec_of(j, &o, now);
+    put_execution(e, j, &x);
+    remember(j, &m, &x);
+    come_back(e, j, &m, JOB_RETRYING, now.wall_ms + e->config.crash_delay_ms,
+              DUEF_RETRYING | DUEF_OLD_PLACE, now);
+}
+
+void execution_released(struct engine *e, struct job *j, enum verb verb,
+                        uint64_t delay_ms, struct now now)
+{
+    struct outcome o = {.verb = verb};
+    struct rec_exec x = exec_of(j, &o, now);
+    struct rec_more m;
+    job_more(j, &m);
+    remember(j, &m, &x);
+    report(e, verb == VERB_SNOOZE ? EVENT_JOB_SNOOZED : EVENT_JOB_RELEASED, j,
+           now, since(j->started_ms, now), SLICE_EMPTY);
+    settle_attempt(e, j, &o, now);
+    if (delay_ms == 0)
+        come_back(e, j, &m, JOB_READY, 0, DUEF_OLD_PLACE, now);
+    else
+        come_back(e, j, &m, JOB_SCHEDULED, now.wall_ms + delay_ms, 0, now);
+}
+
+/* --- deadlines of jobs --------------------------------------------------- */
+
+static enum err expire(struct engine *e, struct gather *g, const struct id *id,
+                       bool unstarted, struct now now, struct errbuf *err)
+{
+    struct job *j;
+    enum err rc = job_load(e, g, id, &j, err);
+    if (rc == ERR_NOTFOUND)
+        return ERR_OK; /* it ended; its row here was overlooked */
+    if (rc != ERR_OK)
+        return rc;
+    if (unstarted && (j->n > 0 || j->state == JOB_RUNNING)) {
+        job_drop(e, j);
+        return ERR_OK;
+    }
+    rc = finish_gather(e, g, j, err);
+    if (rc != ERR_OK) {
+        job_drop(e, j);
+        return rc;
+    }
+    struct outcome o = {.verb = VERB_CANCEL,
+                        .reason = unstarted ? REASON_EXPIRES : REASON_DEADLINE,
+                        .error = unstarted ? SLICE_LIT("not started in time")
+                                           : SLICE_LIT("deadline passed")};
+    job_finish(e, g, j, JOB_EXPIRED, &o, now);
+    return ERR_OK;
+}
+
+enum err expire_unstarted(struct engine *e, struct gather *g,
+                          const struct id *id, struct now now,
+                          struct errbuf *err)
+{
+    return expire(e, g, id, true, now, err);
+}
+
+enum err expire_total(struct engine *e, struct gather *g, const struct id *id,
+                      struct now now, struct errbuf *err)
+{
+    return expire(e, g, id, false, now, err);
+}

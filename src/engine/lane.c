@@ -1,0 +1,510 @@
+/* Lanes: where ready jobs stand, by queue, handler and (fair) owner.
+ *
+ * A lane is a window of the `ready` family. Its row in `named` holds a lower
+ * bound of its head, so that no scan ever starts at the beginning of the
+ * family, where the tombstones of past jobs lie.
+ *
+ *      arrival --> row in ready --> member of the window, if below its bound
+ *      lease   --> head of the window; refill from the bound when it runs out
+ *
+ * Invariants:
+ *  1. A lane is in its share's heap if and only if it has work (or may have:
+ *     unread) and its handler is open; a share is in its queue's heap if and
+ *     only if it has such a lane.
+ *  2. The stored head is never above a row of the lane.
+ */
+#include "engine/core.h"
+
+#define HEAD_EVERY                                            \
+    4096 /* leases between two writes of a head that moved up \
+          */
+#define REFILL_ROWS 512
+
+struct lane_key {
+    const struct queue *queue;
+    const struct handler *handler;
+    const struct owner *owner;
+    uint8_t scheme;
+    uint64_t age_ms;
+};
+
+static bool lane_is(const struct map_node *n, const void *key)
+{
+    const struct lane *l = CONTAINER_OF(n, struct lane, by_what);
+    const struct lane_key *k = key;
+    return l->queue == k->queue && l->handler == k->handler &&
+           l->owner == k->owner && l->scheme == k->scheme &&
+           l->age_ms == k->age_ms;
+}
+
+static uint64_t lane_hash(const struct lane_key *k)
+{
+    uint32_t owner = k->owner == NULL ? 0 : k->owner->set.id;
+    uint64_t h = (uint64_t)k->queue->set.id << 32 | k->handler->set.id;
+    h *= (uint64_t)0x9e3779b97f4a7c15u;
+    h ^= (k->age_ms << 1 | k->scheme) << 24 | owner;
+    return h * (uint64_t)0xc2b2ae3d27d4eb4fu;
+}
+
+void lanes_init(struct engine *e)
+{
+    map_init(&e->lanes_by_what, lane_is);
+    map_init(&e->shares_by_what, share_is);
+}
+
+/* --- order --------------------------------------------------------------- */
+
+static uint64_t order_of(uint8_t scheme, uint64_t age_ms, uint32_t priority,
+                         uint64_t since_ms)
+{
+    ASSERT(priority <= PRIORITY_MAX);
+    if (since_ms > WALL_MS_MAX)
+        since_ms = WALL_MS_MAX;
+    uint64_t below = PRIORITY_MAX - priority;
+    return scheme == SCHEME_AGING ? since_ms + below * age_ms
+                                  : below << 48 | since_ms;
+}
+
+uint64_t lane_order(const struct lane *l, uint32_t priority, uint64_t since_ms)
+{
+    return order_of(l->scheme, l->age_ms, priority, since_ms);
+}
+
+/* The head by the queue's present formula, so that heads of lanes of an older
+ * one compete on equal terms. An unread lane is looked at first. */
+uint64_t lane_head_order(const struct lane *l)
+{
+    const struct rec_queue *set = &l->queue->set;
+    const struct member *m = window_head(&l->window);
+    bool present = l->scheme == set->order && l->age_ms == set->age_ms;
+    if (m == NULL)
+        return present ? l->window.bound_order : 0;
+    return present
+               ? m->order
+               : order_of(set->order, set->age_ms, m->priority, m->since_ms);
+}
+
+static uint64_t age_of(const struct queue *q)
+{
+    return q->set.order == SCHEME_AGING ? q->set.age_ms : 0;
+}
+
+/* --- rows of lanes ------------------------------------------------------- */
+
+static void lane_touch(struct engine *e, struct lane *l)
+{
+    if (!list_linked(&l->touched))
+        list_append(&e->touched_lanes, &l->touched);
+}
+
+static void lane_store(struct engine *e, struct lane *l, bool fresh)
+{
+    struct rec_lane r = {
+        .queue = l->queue->set.id,
+        .handler = l->handler->set.id,
+        .owner = l->owner == NULL ? 0 : l->owner->set.id,
+        .order = l->scheme,
+        .age_ms = l->age_ms,
+        .head = l->head_stored,
+    };
+    char name[4];
+    struct key k;
+    rec_lane_encode(&r,
+                    store_put(e->store, FAMILY_NAMED,
+                              key_named(&k, NAMED_LANE, name_u32(l->id, name)),
+                              rec_lane_size(&r), fresh));
+    l->taken = 0;
+}
+
+static uint64_t lane_low(const struct lane *l)
+{
+    const struct member *m = window_head(&l->window);
+    if (m != NULL)
+        return m->order;
+    return l->window.complete ? l->last_taken : l->window.bound_order;
+}
+
+/* An insert below the stored head lowers it in the same entry; a head that has
+ * moved up is written now and then. */
+void lanes_commit(struct engine *e)
+{
+    struct list *it;
+    while ((it = list_pop(&e->touched_lanes)) != NULL) {
+        struct lane *l = CONTAINER_OF(it, struct lane, touched);
+        uint64_t low = lane_low(l);
+        if (low < l->head_stored ||
+            (low > l->head_stored && l->taken >= HEAD_EVERY)) {
+            l->head_stored = low;
+            lane_store(e, l, false);
+        }
+    }
+}
+
+static struct lane *lane_new(struct engine *e, const struct lane_key *k,
+                             struct owner *o, uint32_t id)
+{
+    struct lane *l = NEW(struct lane);
+    l->id = id;
+    l->queue = e->queues[k->queue->set.id];
+    l->handler = e->handlers[k->handler->set.id];
+    l->owner = o;
+    l->scheme = k->scheme;
+    l->age_ms = k->age_ms;
+    l->share = share_for(e, l->queue, o);
+    window_init(&l->window);
+    map_add(&e->lanes_by_what, &l->by_what, lane_hash(k));
+    e->lanes = names_array(e->lanes, &e->lanes_n, id);
+    ASSERT(e->lanes[id] == NULL);
+    e->lanes[id] = l;
+    e->stats.lanes++;
+    return l;
+}
+
+struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
+                      struct owner *o)
+{
+    if (!q->set.fair)
+        o = NULL;
+    if (o == NULL && q->default_lane != NULL && q->default_handler == h)
+        return q->default_lane;
+    struct lane_key k = {q, h, o, q->set.order, age_of(q)};
+    struct map_node *n = map_get(&e->lanes_by_what, lane_hash(&k), &k);
+    struct lane *l;
+    if (n != NULL) {
+        l = CONTAINER_OF(n, struct lane, by_what);
+    } else {
+        if (e->stats.lanes >= e->config.lanes_max)
+            return NULL;
+        l = lane_new(e, &k, o, (uint32_t)e->stats.lanes + 1);
+        l->head_stored = l->last_taken = UINT64_MAX;
+        lane_store(e, l, true);
+    }
+    if (o == NULL) {
+        q->default_lane = l;
+        q->default_handler = h;
+    }
+    return l;
+}
+
+struct lane *lane_by_id(const struct engine *e, uint32_t id)
+{
+    return id < e->lanes_n ? e->lanes[id] : NULL;
+}
+
+enum err lane_load_row(struct engine *e, struct slice key, struct slice value,
+                       struct errbuf *err)
+{
+    uint8_t kind;
+    struct slice name;
+    struct rec_lane r;
+    if (!key_parse_named(key, &kind, &name) || name.len != 4 ||
+        !rec_lane_decode(&r, value) || r.queue >= e->queues_n ||
+        e->queues[r.queue] == NULL || r.handler >= e->handlers_n ||
+        e->handlers[r.handler] == NULL ||
+        (r.owner != 0 &&
+         (r.owner >= e->owners_n || e->owners[r.owner] == NULL)))
+        return err_set(err, ERR_CORRUPT, "family named: bad row of a lane");
+    uint32_t id = 0;
+    for (size_t i = 0; i < 4; i++)
+        id = id << 8 | (unsigned char)name.data[i];
+    if (id == 0 || id > (1u << 28))
+        return err_set(err, ERR_CORRUPT, "family named: bad number of a lane");
+    struct owner *o = r.owner == 0 ? NULL : e->owners[r.owner];
+    struct lane_key k = {e->queues[r.queue], e->handlers[r.handler], o, r.order,
+                         r.age_ms};
+    struct lane *l = lane_new(e, &k, o, id);
+    l->head_stored = l->last_taken = r.head;
+    window_init_unread(&l->window, r.head);
+    lane_update(e, l);
+    return ERR_OK;
+}
+
+void lanes_free(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->lanes_n; i++) {
+        struct lane *l = e->lanes[i];
+        if (l == NULL)
+            continue;
+        window_release(&l->window);
+        mem_free(l);
+    }
+    FREE(&e->lanes);
+    map_release(&e->lanes_by_what);
+    map_each(&e->shares_by_what, share_free, NULL);
+    map_release(&e->shares_by_what);
+}
+
+/* --- heaps --------------------------------------------------------------- */
+
+static bool lane_open(const struct lane *l)
+{
+    return l->handler->open;
+}
+
+void lane_update(struct engine *e, struct lane *l)
+{
+    struct share *s = l->share;
+    struct queue *q = l->queue;
+    (void)e;
+    bool work = !window_nothing(&l->window);
+    if (work && !lane_open(l)) {
+        if (!list_linked(&l->shut))
+            list_append(&l->handler->shut_lanes, &l->shut);
+        work = false;
+    }
+    if (!work)
+        heap_remove(&s->lanes, &l->in_share);
+    else if (heap_in(&l->in_share))
+        heap_changed(&s->lanes, &l->in_share);
+    else
+        heap_add(&s->lanes, &l->in_share);
+
+    if (s->lanes.len == 0) {
+        heap_remove(&q->shares, &s->in_queue);
+    } else if (heap_in(&s->in_queue)) {
+        heap_changed(&q->shares, &s->in_queue);
+    } else {
+        share_arrive(s);
+        heap_add(&q->shares, &s->in_queue);
+    }
+}
+
+/* A handler is paused or resumed, or its breaker moves: nothing else does. */
+void handler_open(struct engine *e, struct handler *h, bool open)
+{
+    h->open = open;
+    if (!open)
+        return; /* its lanes are put aside when they are next looked at */
+    struct list *it;
+    while ((it = list_pop(&h->shut_lanes)) != NULL)
+        lane_update(e, CONTAINER_OF(it, struct lane, shut));
+}
+
+static bool handler_wanted(const struct lane *l, struct handler *const *list,
+                           uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i] == l->handler)
+            return true;
+    return false;
+}
+
+/* The best open lane of a share; lanes whose handler was closed meanwhile are
+ * put aside. */
+static struct lane *share_pick(struct engine *e, struct share *s,
+                               struct handler *const *handlers, uint32_t n)
+{
+    if (n == 0) {
+        struct heap_node *top;
+        while ((top = heap_top(&s->lanes)) != NULL) {
+            struct lane *l = CONTAINER_OF(top, struct lane, in_share);
+            if (lane_open(l))
+                return l;
+            lane_update(e, l);
+        }
+        return NULL;
+    }
+    struct lane *best = NULL;
+    for (size_t i = 0; i < s->lanes.len; i++) {
+        struct lane *l = CONTAINER_OF(s->lanes.nodes[i], struct lane, in_share);
+        if (lane_open(l) && handler_wanted(l, handlers, n) &&
+            (best == NULL || lane_head_order(l) < lane_head_order(best)))
+            best = l;
+    }
+    return best;
+}
+
+struct lane *lane_pick(struct engine *e, struct queue *q,
+                       struct handler *const *handlers, uint32_t n)
+{
+    if (n == 0) {
+        struct heap_node *top;
+        while ((top = heap_top(&q->shares)) != NULL) {
+            struct share *s = CONTAINER_OF(top, struct share, in_queue);
+            struct lane *l = share_pick(e, s, handlers, n);
+            if (l != NULL)
+                return l;
+        }
+        return NULL;
+    }
+    struct share *best_share = NULL;
+    struct lane *best = NULL;
+    for (size_t i = 0; i < q->shares.len; i++) {
+        struct share *s =
+            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
+        if (best_share != NULL &&
+            !share_less(&s->in_queue, &best_share->in_queue))
+            continue;
+        struct lane *l = share_pick(e, s, handlers, n);
+        if (l != NULL) {
+            best = l;
+            best_share = s;
+        }
+    }
+    return best;
+}
+
+/* --- members ------------------------------------------------------------- */
+
+static void forget_member(void *ud, struct member *m)
+{
+    struct engine *e = ud;
+    e->window_members--;
+    if (m->job != NULL) {
+        m->job->in_window = false;
+        job_drop(e, m->job);
+    }
+}
+
+/* Windows share a budget: when it is used up, the lane that grows gives up its
+ * own tail, down to a few members. */
+static void make_room(struct engine *e, struct lane *l)
+{
+    uint32_t most = e->config.window_lane;
+    if (e->window_members >= e->config.window_entries)
+        most = 8;
+    if (l->window.len > most)
+        window_trim(&l->window, most / 2 + 1, forget_member, e);
+}
+
+static void row_put(struct engine *e, const struct lane *l, uint64_t order,
+                    const struct id *id, uint32_t priority, uint64_t since_ms,
+                    bool fresh)
+{
+    struct rec_ready r = {priority, since_ms};
+    struct key k;
+    rec_ready_encode(
+        &r, store_put(e->store, FAMILY_READY,
+                      key_ready(&k, l->queue->set.id, l->id, order, id),
+                      rec_ready_size(&r), fresh));
+}
+
+static struct member *member_add(struct engine *e, struct lane *l,
+                                 const struct member *m)
+{
+    lane_touch(e, l);
+    if (!window_wants(&l->window, m->order, &m->id))
+        return NULL;
+    e->window_members++;
+    return window_insert(&l->window, m);
+}
+
+/* On return the job is in the window (in_window), or it should be dropped. */
+void lane_add(struct engine *e, struct lane *l, struct job *j, bool fresh)
+{
+    row_put(e, l, j->order, &j->id, j->priority, j->since_ms, fresh);
+    struct member m = {.order = j->order,
+                       .id = j->id,
+                       .since_ms = j->since_ms & WALL_MS_MAX,
+                       .priority = (uint16_t)j->priority,
+                       .job = j};
+    if (e->jobs.len > e->config.jobs_in_memory)
+        m.job = NULL;
+    bool had = !window_nothing(&l->window);
+    struct member *at = member_add(e, l, &m);
+    j->in_window = at != NULL && m.job != NULL;
+    if (l->window.len > 8)
+        make_room(e, l);
+    /* Only a new head changes anything in the heaps. */
+    if (!had || at == window_head(&l->window))
+        lane_update(e, l);
+}
+
+void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
+                  bool fresh)
+{
+    row_put(e, l, m->order, &m->id, m->priority, m->since_ms, fresh);
+    member_add(e, l, m);
+    make_room(e, l);
+    lane_update(e, l);
+}
+
+void lane_take(struct engine *e, struct lane *l, struct member *m)
+{
+    struct key k;
+    store_del(e->store, FAMILY_READY,
+              key_ready(&k, l->queue->set.id, l->id, m->order, &m->id));
+    if (m->job != NULL)
+        m->job->in_window = false;
+    l->last_taken = m->order;
+    window_remove(&l->window, m);
+    e->window_members--;
+    l->taken++;
+    lane_touch(e, l);
+    lane_update(e, l);
+}
+
+void lane_remove(struct engine *e, struct job *j)
+{
+    struct lane *l = j->lane;
+    struct member *m = window_find(&l->window, j->order, &j->id);
+    if (m != NULL) {
+        lane_take(e, l, m);
+        return;
+    }
+    struct key k;
+    store_del(e->store, FAMILY_READY,
+              key_ready(&k, l->queue->set.id, l->id, j->order, &j->id));
+}
+
+/* --- refill -------------------------------------------------------------- */
+
+struct refill {
+    struct engine *e;
+    struct lane *lane;
+    uint32_t rows;
+    bool bad;
+};
+
+static bool refill_row(struct slice key, struct slice value, void *ud)
+{
+    struct refill *r = ud;
+    struct ready_key k;
+    struct rec_ready v;
+    if (!key_parse_ready(key, &k) || !rec_ready_decode(&v, value) ||
+        v.priority > PRIORITY_MAX) {
+        r->bad = true;
+        return false;
+    }
+    struct member m = {.order = k.order,
+                       .id = k.id,
+                       .since_ms = v.since_ms & WALL_MS_MAX,
+                       .priority = (uint16_t)v.priority,
+                       .job = job_get(r->e, &k.id)};
+    if (m.job != NULL)
+        m.job->in_window = true;
+    window_append(&r->lane->window, &m);
+    r->e->window_members++;
+    r->rows++;
+    return true;
+}
+
+enum err lane_refill(struct engine *e, struct gather *g, struct lane *l,
+                     struct errbuf *err)
+{
+    ASSERT(!l->window.complete);
+    struct key from, prefix, to;
+    uint32_t most = e->config.window_lane / 2 + 1;
+    if (most > REFILL_ROWS)
+        most = REFILL_ROWS;
+    if (e->window_members >= e->config.window_entries)
+        most = 8;
+    key_ready(&from, l->queue->set.id, l->id, l->window.bound_order,
+              &l->window.bound_id);
+    key_prefix_lane(&prefix, l->queue->set.id, l->id);
+    struct refill r = {.e = e, .lane = l};
+    enum err rc = store_scan(e->store, g, FAMILY_READY, key_slice(&from),
+                             key_after(&to, key_slice(&prefix)), most,
+                             refill_row, &r, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (r.bad)
+        return err_set(err, ERR_CORRUPT, "family ready: bad row in lane %u",
+                       (unsigned)l->id);
+    window_appended(&l->window, r.rows < most);
+    e->stats.refills++;
+    l->taken += r.rows; /* heads far above the stored one are worth a row */
+    lane_touch(e, l);
+    lane_update(e, l);
+    return ERR_OK;
+}

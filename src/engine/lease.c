@@ -1,0 +1,321 @@
+/* The table of leases: who holds which job, and until when.
+ *
+ * Ordered by deadline on the monotonic clock, so that a stepped wall clock ends
+ * no lease early. The `runs` row is what a restart rebuilds it from; a plain
+ * renewal is not written, because a start gives every lease its full length
+ * again. A token is good while its n and e are those of the lease in force.
+ */
+#include "engine/core.h"
+
+static bool reap_less(const struct heap_node *a, const struct heap_node *b)
+{
+    return CONTAINER_OF(a, struct job, by_deadline)->reap_mono_ms <
+           CONTAINER_OF(b, struct job, by_deadline)->reap_mono_ms;
+}
+
+void leases_init(struct engine *e)
+{
+    heap_init(&e->leases, reap_less);
+}
+
+void leases_free(struct engine *e)
+{
+    heap_release(&e->leases);
+}
+
+/* --- tokens -------------------------------------------------------------- */
+
+static bool read_u32(const char **at, const char *end, uint32_t *out)
+{
+    const char *p = *at;
+    uint64_t n = 0;
+    while (p < end && *p >= '0' && *p <= '9' && n <= UINT32_MAX)
+        n = n * 10 + (uint64_t)(*p++ - '0');
+    if (p == *at || n > UINT32_MAX || (**at == '0' && p - *at > 1))
+        return false;
+    *at = p;
+    *out = (uint32_t)n;
+    return true;
+}
+
+bool token_parse(struct slice text, struct token *out)
+{
+    if (text.len < ID_TEXT_LEN + 4 || text.data[ID_TEXT_LEN] != '#' ||
+        !id_parse(slice_of(text.data, ID_TEXT_LEN), &out->id))
+        return false;
+    const char *at = text.data + ID_TEXT_LEN + 1, *end = text.data + text.len;
+    if (!read_u32(&at, end, &out->n) || at == end || *at++ != '.' ||
+        !read_u32(&at, end, &out->e))
+        return false;
+    return at == end && out->n > 0;
+}
+
+static char *print_u32(char *at, uint32_t n)
+{
+    char digits[10];
+    unsigned len = 0;
+    do {
+        digits[len++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    while (len > 0)
+        *at++ = digits[--len];
+    return at;
+}
+
+size_t token_print(const struct id *id, uint32_t n, uint32_t e, char *out)
+{
+    id_text(id, out);
+    char *at = out + ID_TEXT_LEN;
+    *at++ = '#';
+    at = print_u32(at, n);
+    *at++ = '.';
+    at = print_u32(at, e);
+    return (size_t)(at - out);
+}
+
+/* Did the execution with this token end by `verb`? Then asking again gets the
+ * same answer. */
+static enum err ended(bool this_one, uint8_t last, enum verb verb,
+                      enum err otherwise, struct errbuf *err)
+{
+    if (this_one && last == verb)
+        return ERR_BUSY;
+    if (otherwise == ERR_FINISHED)
+        return err_set(err, ERR_FINISHED, "the job has already ended%s",
+                       this_one ? ", by this lease" : "");
+    return err_set(err, ERR_STALE,
+                   this_one ? "this lease has already ended"
+                            : "the lease is not the current one");
+}
+
+static enum err find_finished(struct engine *e, struct gather *g,
+                              const struct token *t, enum verb verb,
+                              struct errbuf *err)
+{
+    const struct recent *r = &e->recent[id_hash(&t->id) % RECENT_SIZE];
+    if (id_eq(&r->id, &t->id))
+        return ended(r->n == t->n && r->e == t->e, r->verb, verb, ERR_FINISHED,
+                     err);
+    uint32_t bucket;
+    struct slice value;
+    enum err rc = done_find(e, g, &t->id, &bucket, &value, err);
+    if (rc != ERR_OK)
+        return rc;
+    struct rec_done d;
+    struct rec_exec x = {0};
+    if (!rec_done_decode(&d, value) ||
+        (d.exec.len > 0 && !rec_exec_decode(&x, d.exec)))
+        return err_set(err, ERR_CORRUPT, "family done: bad row of a job");
+    return ended(d.exec.len > 0 && x.n == t->n && d.e == t->e, x.verb, verb,
+                 ERR_FINISHED, err);
+}
+
+enum err token_find(struct engine *e, struct gather *g, struct slice text,
+                    enum verb verb, struct job **out, struct errbuf *err)
+{
+    struct token t;
+    *out = NULL;
+    if (!token_parse(text, &t))
+        return err_set(err, ERR_SYNTAX,
+                       "not a lease token: it looks like <id>#<n>.<e>");
+    struct job *j = job_get(e, &t.id);
+    if (j != NULL && j->state == JOB_RUNNING && j->n == t.n && j->e == t.e) {
+        *out = j;
+        return ERR_OK;
+    }
+    enum err rc = job_load(e, g, &t.id, &j, err);
+    if (rc == ERR_NOTFOUND) {
+        rc = find_finished(e, g, &t, verb, err);
+        if (rc == ERR_NOTFOUND)
+            return err_set(err, rc, "no such job");
+        return rc;
+    }
+    if (rc != ERR_OK)
+        return rc;
+    struct rec_more m;
+    job_more(j, &m);
+    rc = ended(m.last_n == t.n && m.last_e == t.e, m.last_verb, verb, ERR_STALE,
+               err);
+    job_drop(e, j);
+    return rc;
+}
+
+/* --- begin and end ------------------------------------------------------- */
+
+static void run_store(struct engine *e, const struct job *j, bool fresh)
+{
+    struct rec_run r = {
+        .n = j->n,
+        .e = j->e,
+        .started_ms = j->started_ms,
+        .lease_ms = j->lease_ms,
+        .flags = j->run_flags,
+        .worker = j->worker == NULL ? SLICE_EMPTY : j->worker->name,
+        .session = j->session == NULL ? SLICE_EMPTY : j->session->name,
+    };
+    struct key k;
+    rec_run_encode(&r, store_put(e->store, FAMILY_RUNS, key_run(&k, &j->id),
+                                 rec_run_size(&r), fresh));
+}
+
+static uint64_t add_ms(uint64_t at, uint64_t ms)
+{
+    return ms > UINT64_MAX - at ? UINT64_MAX : at + ms;
+}
+
+static void set_deadline(struct job *j, struct now now)
+{
+    j->deadline_mono_ms = add_ms(now.mono_ms, j->lease_ms);
+    j->reap_mono_ms = j->deadline_mono_ms < j->timeout_mono_ms
+                          ? j->deadline_mono_ms
+                          : j->timeout_mono_ms;
+}
+
+void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
+                 struct slice worker, struct slice session, struct now now)
+{
+    ASSERT(!j->in_window);
+    job_move(e, j, JOB_RUNNING);
+    j->n++;
+    j->e = e->start;
+    j->started_ms = now.wall_ms;
+    j->lease_ms = lease_ms;
+    j->run_flags = 0;
+    j->progress = 0;
+    j->timeout_mono_ms = UINT64_MAX;
+    if (j->more_len > 0) {
+        struct rec_more m;
+        job_more(j, &m);
+        if (m.timeout_ms > 0)
+            j->timeout_mono_ms = add_ms(now.mono_ms, m.timeout_ms);
+    }
+    if (worker.len > 0)
+        worker_add(e, j, worker, now);
+    if (session.len > 0)
+        session_add(e, j, session, now);
+    run_store(e, j, j->n == 1 && (j->flags & JOBF_MOVED) == 0);
+    set_deadline(j, now);
+    heap_add(&e->leases, &j->by_deadline);
+}
+
+void lease_end(struct engine *e, struct job *j)
+{
+    ASSERT(j->state == JOB_RUNNING);
+    struct key k;
+    store_del(e->store, FAMILY_RUNS, key_run(&k, &j->id));
+    heap_remove(&e->leases, &j->by_deadline);
+    if (j->worker != NULL)
+        worker_remove(e, j);
+    if (j->session != NULL)
+        session_remove(e, j);
+    j->timeout_mono_ms = UINT64_MAX;
+}
+
+void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
+                 struct now now)
+{
+    ASSERT(j->state == JOB_RUNNING);
+    if (lease_ms > 0 && lease_ms != j->lease_ms) {
+        j->lease_ms = lease_ms;
+        run_store(e, j, false);
+    }
+    set_deadline(j, now);
+    heap_changed(&e->leases, &j->by_deadline);
+}
+
+void lease_store(struct engine *e, const struct job *j)
+{
+    run_store(e, j, false);
+}
+
+/* --- expiry -------------------------------------------------------------- */
+
+/* Ends what has expired; an end that misses rows waits for them. */
+bool lease_reap(struct engine *e, struct now now, uint32_t ops)
+{
+    struct heap_node *top;
+    while ((top = heap_top(&e->leases)) != NULL) {
+        struct job *j = CONTAINER_OF(top, struct job, by_deadline);
+        if (j->reap_mono_ms > now.mono_ms)
+            return false;
+        if (ops-- == 0)
+            return true;
+        struct errbuf err;
+        enum err rc = finish_gather(e, e->timer_gather, j, &err);
+        if (rc == ERR_PENDING) {
+            timer_fetch(e);
+            return false;
+        }
+        if (rc != ERR_OK)
+            fault(e, now, &err); /* its rows are damaged; the lease ends */
+        if (now.mono_ms >= j->timeout_mono_ms) {
+            struct outcome o = {.verb = VERB_TIMEOUT,
+                                .reason = REASON_ERROR,
+                                .error = SLICE_LIT("run-time limit passed"),
+                                .type = SLICE_LIT("timeout")};
+            execution_failed(e, e->timer_gather, j, &o, false, 0, now);
+        } else {
+            execution_lost(e, e->timer_gather, j, now);
+        }
+    }
+    return false;
+}
+
+uint64_t lease_next_ms(const struct engine *e)
+{
+    const struct heap_node *top = heap_top(&e->leases);
+    return top == NULL
+               ? UINT64_MAX
+               : CONTAINER_OF(top, struct job, by_deadline)->reap_mono_ms;
+}
+
+/* --- start --------------------------------------------------------------- */
+
+/* Every lease gets its full length again; a time limit has what the wall clock
+ * leaves, at least one lease length. */
+enum err lease_load_row(struct engine *e, struct slice key, struct slice value,
+                        struct now now, struct errbuf *err)
+{
+    struct id id;
+    struct rec_run r;
+    struct job *j;
+    if (!key_parse_id(key, &id) || !rec_run_decode(&r, value))
+        return err_set(err, ERR_CORRUPT, "family runs: bad row of a lease");
+    /* The slices of `r` end with the next read. */
+    struct buf worker = {0}, session = {0};
+    buf_add_slice(&worker, r.worker);
+    buf_add_slice(&session, r.session);
+    enum err rc = job_load(e, NULL, &id, &j, err);
+    if (rc == ERR_NOTFOUND)
+        rc = err_set(err, ERR_CORRUPT, "family runs: a lease without its job");
+    if (rc != ERR_OK)
+        goto out;
+    j->state = JOB_RUNNING; /* it is counted as running */
+    j->n = r.n;
+    j->e = r.e;
+    j->started_ms = r.started_ms;
+    j->lease_ms = r.lease_ms;
+    j->run_flags = r.flags;
+    struct rec_more m;
+    job_more(j, &m);
+    if (m.timeout_ms > 0) {
+        uint64_t ran =
+            now.wall_ms > r.started_ms ? now.wall_ms - r.started_ms : 0;
+        uint64_t left = m.timeout_ms > ran ? m.timeout_ms - ran : 0;
+        j->timeout_mono_ms =
+            add_ms(now.mono_ms, left > r.lease_ms ? left : r.lease_ms);
+    }
+    if (worker.len > 0)
+        worker_add(e, j, buf_slice(&worker), now);
+    if (session.len > 0) {
+        session_add(e, j, buf_slice(&session), now);
+        session_grant(e, j->session, add_ms(now.mono_ms, r.lease_ms));
+    }
+    set_deadline(j, now);
+    heap_add(&e->leases, &j->by_deadline);
+out:
+    buf_release(&worker);
+    buf_release(&session);
+    return rc;
+}

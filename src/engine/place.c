@@ -1,0 +1,81 @@
+/* Where a job stands: ready, due, or nowhere. (Parked: limit.c; running:
+ * lease.c.) Each function writes the row of the place and moves the state. */
+#include "engine/core.h"
+
+bool place_choose(struct engine *e, struct job *j, struct owner *o)
+{
+    struct lane *l = lane_for(e, j->queue, j->handler, o);
+    if (l == NULL)
+        return false;
+    j->lane = l;
+    j->order = lane_order(l, j->priority, j->since_ms);
+    return true;
+}
+
+void ready_told(struct engine *e, struct queue *q, struct handler *h,
+                const struct id *id, struct now now)
+{
+    wait_wake(e, q, h, 1);
+    if ((e->event_mask & EVENT_BIT(EVENT_JOB_READY)) != 0) { /* hot path */
+        struct event ev = {.type = EVENT_JOB_READY,
+                           .at_ms = now.wall_ms,
+                           .id = *id,
+                           .queue = q->name,
+                           .handler = h->name,
+                           .queue_id = q->set.id,
+                           .handler_id = h->set.id};
+        report_event(e, &ev);
+    }
+}
+
+void place_ready(struct engine *e, struct job *j, bool fresh, struct now now)
+{
+    struct queue *q = j->queue;
+    struct handler *h = j->handler;
+    struct id id = j->id;
+    ASSERT(j->state == JOB_READY);
+    lane_add(e, j->lane, j, fresh);
+    job_drop(e, j);
+    ready_told(e, q, h, &id, now);
+}
+
+void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
+               bool fresh)
+{
+    ASSERT(j->state == JOB_SCHEDULED || j->state == JOB_RETRYING);
+    ASSERT(((flags & DUEF_RETRYING) != 0) == (j->state == JOB_RETRYING));
+    ASSERT(j->since_ms == at_ms);
+    struct due d = {.at_ms = at_ms,
+                    .kind = DUE_READY,
+                    .id = j->id,
+                    .lane = j->lane,
+                    .priority = j->priority,
+                    .flags = flags,
+                    .job = j};
+    due_put(e, &d, fresh);
+    job_drop(e, j);
+}
+
+void place_none(struct engine *e, struct job *j)
+{
+    switch ((enum job_state)j->state) {
+    case JOB_READY:
+        lane_remove(e, j);
+        break;
+    case JOB_SCHEDULED:
+    case JOB_RETRYING:
+        due_del(e, j->since_ms, DUE_READY, &j->id);
+        break;
+    case JOB_PARKED: /* limit.c takes it out of its parked lane */
+    case JOB_BLOCKED:
+    case JOB_HELD:
+        break;
+    case JOB_RUNNING:
+    case JOB_COMPLETED:
+    case JOB_FAILED:
+    case JOB_CANCELLED:
+    case JOB_EXPIRED:
+    case JOB_STATES:
+        ASSERT(!"a job that does not wait has no place");
+    }
+}

@@ -1,0 +1,69 @@
+/* What else happens when an execution begins or ends, and when a job ends: the
+ * place where limits, breakers and dependencies are told. */
+#include "engine/core.h"
+
+enum err settle_gather(struct engine *e, struct gather *g, const struct job *j,
+                       struct errbuf *err)
+{
+    (void)e;
+    (void)g;
+    (void)j;
+    (void)err;
+    return ERR_OK;
+}
+
+enum lease_gate lease_gate(struct engine *e, struct job *j, struct now now)
+{
+    (void)e;
+    (void)j;
+    (void)now;
+    return LEASE_GO;
+}
+
+void lease_taken(struct engine *e, struct job *j, struct now now)
+{
+    (void)e;
+    (void)j;
+    (void)now;
+}
+
+void lease_untaken(struct engine *e, struct job *j, struct now now)
+{
+    (void)e;
+    (void)j;
+    (void)now;
+}
+
+void settle_attempt(struct engine *e, struct job *j, const struct outcome *o,
+                    struct now now)
+{
+    (void)e;
+    (void)j;
+    (void)o;
+    (void)now;
+}
+
+void settle_outcome(struct engine *e, struct gather *g, struct job *j,
+                    enum job_state state, const struct outcome *o,
+                    struct now now)
+{
+    (void)e;
+    (void)g;
+    (void)j;
+    (void)state;
+    (void)o;
+    (void)now;
+}
+
+enum err due_fire_other(struct engine *e, struct gather *g, enum due_kind kind,
+                        uint64_t at_ms, const struct id *id, struct now now,
+                        struct errbuf *err)
+{
+    (void)e;
+    (void)g;
+    (void)at_ms;
+    (void)id;
+    (void)now;
+    return err_set(err, ERR_CORRUPT, "family due: row of unknown kind %u",
+                   (unsigned)kind);
+}

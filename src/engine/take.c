@@ -1,0 +1,419 @@
+/* Leasing: the best job of the queues asked for, again and again.
+ *
+ *      pick a lane -> its head (refill, if it is only on disk)
+ *                  -> the job (from its row, if only the key is in memory)
+ *                  -> the gate (limits): may it run?
+ *                  -> lease
+ *
+ * Each job is taken by itself, so what has been leased stands when the next one
+ * misses rows: the caller then gets fewer than it asked for.
+ */
+#include "engine/core.h"
+
+#define PREFETCH 64
+
+/* Rows are missing: ask for those of the next members too, so that one fetch
+ * brings them all. */
+static void prefetch(struct engine *e, struct gather *g, const struct lane *l)
+{
+    uint32_t n = l->window.len < PREFETCH ? l->window.len : PREFETCH;
+    for (uint32_t i = 1; i < n; i++) {
+        const struct member *m = window_at(&l->window, i);
+        struct key k;
+        struct slice row;
+        if (m->job != NULL)
+            continue;
+        enum err rc = store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id),
+                                &row, NULL);
+        (void)rc;
+    }
+}
+
+/* Take in those that a fetch for this gather has brought. */
+static void take_prefetched(struct engine *e, struct gather *g, struct lane *l)
+{
+    uint32_t n = l->window.len < PREFETCH ? l->window.len : PREFETCH;
+    for (uint32_t i = 1; i < n; i++) {
+        struct member *m = window_at(&l->window, i);
+        struct key k;
+        struct slice row;
+        if (m->job != NULL || e->jobs.len >= e->config.jobs_in_memory)
+            return;
+        if (store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id), &row,
+                      NULL) != ERR_OK)
+            return;
+        m->job = job_from_row(e, &m->id, row);
+        if (m->job == NULL)
+            return;
+        m->job->state = JOB_READY;
+        m->job->in_window = true;
+    }
+}
+
+/* The job of the lane's head. ERR_NOTFOUND: a ready row without a job. */
+static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
+                         struct member *m, struct job **out, struct errbuf *err)
+{
+    if (m->job != NULL) {
+        *out = m->job;
+        return ERR_OK;
+    }
+    struct key k;
+    struct slice row;
+    struct job *j = job_get(e, &m->id);
+    if (j == NULL) {
+        enum err rc =
+            store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id), &row, err);
+        if (rc == ERR_PENDING)
+            prefetch(e, g, l);
+        if (rc != ERR_OK)
+            return rc;
+        j = job_from_row(e, &m->id, row);
+        if (j == NULL)
+            return err_set(err, ERR_CORRUPT, "family jobs: bad row of a job");
+        if (g != NULL)
+            take_prefetched(e, g, l);
+    }
+    j->state = JOB_READY; /* it stands in `ready` */
+    j->lane = l;
+    j->order = m->order;
+    m->job = j;
+    j->in_window = true;
+    *out = j;
+    return ERR_OK;
+}
+
+static enum err body(struct engine *e, struct gather *g, const struct job *j,
+                     enum body_part part, struct slice *out, struct errbuf *err)
+{
+    struct key k;
+    return store_get(e->store, g, FAMILY_BODIES,
+                     key_body(&k, &j->id, (uint8_t)part, 0), out, err);
+}
+
+/* Long payload and checkpoint must be at hand before anything changes. */
+static enum err bodies_at_hand(struct engine *e, struct gather *g,
+                               const struct job *j, struct errbuf *err)
+{
+    struct slice bytes;
+    enum err rc = ERR_OK;
+    if ((j->flags & JOBF_BODY) != 0)
+        rc = body(e, g, j, BODY_PAYLOAD, &bytes, err);
+    if (rc == ERR_OK && (j->flags & JOBF_CHECKPOINT) != 0)
+        rc = body(e, g, j, BODY_CHECKPOINT, &bytes, err);
+    return rc;
+}
+
+/* Tell the caller of a lease. */
+static void show(struct engine *e, struct gather *g, struct job *j, lease_fn fn,
+                 void *ud)
+{
+    char token[TOKEN_MAX];
+    struct rec_more m;
+    struct lease_view v = {
+        .id = j->id,
+        .queue = j->queue->name,
+        .handler = j->handler->name,
+        .payload = job_payload(j),
+        .attempt = job_attempt(j),
+        .delivery = j->n,
+        .failures = j->failures,
+        .crashes = j->crashes,
+        .retries = j->retries,
+        .priority = j->priority,
+        .created_ms = id_ms(&j->id),
+        .lease_ms = j->lease_ms,
+    };
+    v.token = slice_of(token, token_print(&j->id, j->n, j->e, token));
+    if (j->more_len > 0) {
+        job_more(j, &m);
+        v.name = m.name;
+        v.owner = m.owner == 0 ? SLICE_EMPTY : e->owners[m.owner]->name;
+        v.timeout_ms = m.timeout_ms;
+        v.deadline_ms = m.deadline_at_ms;
+        v.checkpoint = m.checkpoint;
+        v.trace = m.trace;
+        v.meta = m.meta;
+        v.tags = m.tags;
+    }
+    if ((j->flags & JOBF_CHECKPOINT) != 0 &&
+        body(e, g, j, BODY_CHECKPOINT, &v.checkpoint, NULL) != ERR_OK)
+        v.checkpoint = SLICE_EMPTY;
+    if ((j->flags & JOBF_BODY) != 0 &&
+        body(e, g, j, BODY_PAYLOAD, &v.payload, NULL) != ERR_OK)
+        v.payload = SLICE_EMPTY;
+    fn(ud, &v);
+}
+
+/* Too late to start, and the timer has not come round yet. */
+static enum err too_late(struct engine *e, struct gather *g, struct job *j,
+                         struct now now, bool *gone, struct errbuf *err)
+{
+    struct rec_more m;
+    *gone = false;
+    if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) == 0)
+        return ERR_OK;
+    job_more(j, &m);
+    bool started = (j->flags & JOBF_EXPIRES) != 0 && j->n == 0 &&
+                   m.expires_at_ms <= now.wall_ms;
+    bool total =
+        (j->flags & JOBF_DEADLINE) != 0 && m.deadline_at_ms <= now.wall_ms;
+    if (!started && !total)
+        return ERR_OK;
+    enum err rc = finish_gather(e, g, j, err);
+    if (rc != ERR_OK)
+        return rc;
+    *gone = true;
+    struct outcome o = {.verb = VERB_CANCEL,
+                        .reason = total ? REASON_DEADLINE : REASON_EXPIRES,
+                        .error = total ? SLICE_LIT("deadline passed")
+                                       : SLICE_LIT("not started in time")};
+    job_finish(e, g, j, JOB_EXPIRED, &o, now);
+    return ERR_OK;
+}
+
+static uint64_t length_of(const struct engine *e, const struct job *j,
+                          const struct lease_params *p)
+{
+    if (p->lease_ms > 0)
+        return p->lease_ms;
+    if (j->own_lease_ms > 0)
+        return j->own_lease_ms;
+    if (j->queue->set.lease_ms > 0)
+        return j->queue->set.lease_ms;
+    return e->config.lease_ms;
+}
+
+/* What the handlers' and queues' names stand for. */
+struct wanted {
+    struct handler *handlers[64];
+    uint32_t handlers_n;
+    bool none; /* none of the named handlers exists */
+};
+
+/* One job from the lane: *j is leased, or NULL if the lane's head turned out to
+ * be none (try again). */
+static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
+                         const struct lease_params *p, struct now now,
+                         struct job **out, struct errbuf *err)
+{
+    *out = NULL;
+    if (window_unread(&l->window))
+        return lane_refill(e, g, l, err);
+    struct member *m = window_head(&l->window);
+    struct job *j = NULL;
+    bool gone = false;
+    enum err rc = head_job(e, g, l, m, &j, err);
+    if (rc == ERR_NOTFOUND || rc == ERR_CORRUPT) {
+        if (rc == ERR_NOTFOUND)
+            err_set(err, ERR_CORRUPT, "family ready: a row without its job");
+        fault(e, now, err);
+        lane_take(e, l, m);
+        return ERR_OK;
+    }
+    if (rc == ERR_OK)
+        rc = bodies_at_hand(e, g, j, err);
+    if (rc == ERR_OK)
+        rc = too_late(e, g, j, now, &gone, err);
+    if (rc != ERR_OK || gone)
+        return rc;
+    if (lease_gate(e, j, now) == LEASE_PARKED)
+        return ERR_OK;
+    lane_take(e, l, window_head(&l->window));
+    share_charge(l->share, 1);
+    uint64_t waited = now.wall_ms > j->since_ms ? now.wall_ms - j->since_ms : 0;
+    lease_begin(e, j, length_of(e, j, p), p->worker, p->session, now);
+    if ((j->flags & JOBF_UNIQUE) != 0) {
+        struct rec_more more;
+        job_more(j, &more);
+        if (more.unique_while == WHILE_WAITING) {
+            unique_release(e, j);
+            job_store(e, j, NULL);
+        }
+    }
+    lease_taken(e, j, now);
+    j->queue->totals.leased++;
+    e->stats.leased++;
+    report(e, EVENT_JOB_LEASED, j, now, waited, SLICE_EMPTY);
+    *out = j;
+    return ERR_OK;
+}
+
+/* --- the same request again ---------------------------------------------- */
+
+static uint64_t request_hash(const struct lease_params *p)
+{
+    uint64_t h = hash64_seed(p->worker, p->count);
+    for (uint32_t i = 0; i < p->queues_n; i++)
+        h = hash64_seed(p->queues[i], h);
+    for (uint32_t i = 0; i < p->handlers_n; i++)
+        h = hash64_seed(p->handlers[i], h);
+    return h;
+}
+
+/* The leases that an earlier request with this key got, if any lives. */
+static enum err same_again(struct engine *e, struct gather *g,
+                           const struct lease_params *p, struct now now,
+                           lease_fn fn, void *ud, struct errbuf *err)
+{
+    struct slice value;
+    struct rec_lease_reply r;
+    enum err rc = idem_find(e, g, KEY_LEASE, p->idempotency, now, &value, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!rec_lease_reply_decode(&r, value))
+        return err_set(err, ERR_CORRUPT, "family done: bad row of a request");
+    struct buf tokens = {0};
+    buf_add_slice(&tokens, r.tokens);
+    uint32_t alive = 0;
+    /* First see that nothing is missing, then show. */
+    for (int pass = 0; pass < 2 && rc == ERR_OK; pass++) {
+        for (size_t at = 0; at + 1 < tokens.len && rc == ERR_OK;) {
+            size_t len = (unsigned char)tokens.data[at];
+            struct token t;
+            struct slice text = slice_of(tokens.data + at + 1, len);
+            at += 1 + len;
+            if (at > tokens.len || !token_parse(text, &t))
+                break;
+            struct job *j = job_get(e, &t.id);
+            if (j == NULL || j->state != JOB_RUNNING || j->n != t.n ||
+                j->e != t.e)
+                continue;
+            alive += pass == 0;
+            if (pass == 0)
+                rc = bodies_at_hand(e, g, j, err);
+            else
+                show(e, g, j, fn, ud);
+        }
+        if (pass == 0 && rc == ERR_OK && alive > 0 &&
+            r.request != request_hash(p))
+            rc = err_set(err, ERR_MISMATCH,
+                         "IDEMPOTENCY key was used with another request");
+    }
+    buf_release(&tokens);
+    if (rc == ERR_OK && alive == 0)
+        return ERR_NOTFOUND;
+    return rc;
+}
+
+static void remember_request(struct engine *e, const struct lease_params *p,
+                             struct slice tokens, struct now now)
+{
+    struct rec_lease_reply r = {request_hash(p), tokens};
+    rec_lease_reply_encode(&r, idem_put(e, KEY_LEASE, p->idempotency,
+                                        now.wall_ms + e->config.idempotency_ms,
+                                        rec_lease_reply_size(&r)));
+}
+
+/* --- the operation ------------------------------------------------------- */
+
+static enum err examine(struct engine *e, const struct lease_params *p,
+                        struct wanted *w, struct errbuf *err)
+{
+    enum err rc = ERR_OK;
+    for (uint32_t i = 0; rc == ERR_OK && i < p->queues_n; i++)
+        rc = name_check(p->queues[i], "queue", err);
+    if (rc == ERR_OK && p->worker.len > 0)
+        rc = name_check(p->worker, "worker", err);
+    if (rc == ERR_OK && p->session.len > 0)
+        rc = name_check(p->session, "session", err);
+    if (rc == ERR_OK && p->lease_ms > e->config.lease_ms_max)
+        rc =
+            err_set(err, ERR_LIMIT, "FOR %llu ms is above the limit of %llu ms",
+                    (unsigned long long)p->lease_ms,
+                    (unsigned long long)e->config.lease_ms_max);
+    if (rc == ERR_OK && p->idempotency.len > UNIQUE_MAX)
+        rc = err_set(err, ERR_LIMIT,
+                     "IDEMPOTENCY has %zu bytes; at most %d are allowed",
+                     p->idempotency.len, UNIQUE_MAX);
+    if (rc == ERR_OK && p->handlers_n > ARRAY_LEN(w->handlers))
+        rc = err_set(err, ERR_LIMIT,
+                     "HANDLERS names %u; at most %zu are "
+                     "allowed",
+                     (unsigned)p->handlers_n, ARRAY_LEN(w->handlers));
+    if (rc != ERR_OK)
+        return rc;
+    w->handlers_n = 0;
+    for (uint32_t i = 0; i < p->handlers_n; i++) {
+        struct handler *h = handler_find(e, p->handlers[i]);
+        if (h != NULL)
+            w->handlers[w->handlers_n++] = h;
+    }
+    w->none = p->handlers_n > 0 && w->handlers_n == 0;
+    return ERR_OK;
+}
+
+enum err engine_lease(struct engine *e, struct gather *g,
+                      const struct lease_params *p, struct now now, lease_fn fn,
+                      void *ud, struct errbuf *err)
+{
+    struct wanted want;
+    struct buf tokens = {0};
+    uint32_t got = 0;
+    enum err rc = examine(e, p, &want, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (p->idempotency.len > 0) {
+        rc = same_again(e, g, p, now, fn, ud, err);
+        if (rc != ERR_NOTFOUND)
+            return rc;
+    }
+    rc = ERR_OK;
+    for (uint32_t i = 0; i < p->queues_n && !want.none && rc == ERR_OK; i++) {
+        struct queue *q = queue_find(e, p->queues[i]);
+        if (q == NULL || q->set.paused != 0)
+            continue;
+        while (got < p->count) {
+            struct lane *l = lane_pick(e, q, want.handlers, want.handlers_n);
+            struct job *j;
+            if (l == NULL)
+                break;
+            rc = take_one(e, g, l, p, now, &j, err);
+            if (rc != ERR_OK)
+                break;
+            if (j == NULL)
+                continue;
+            got++;
+            if (p->idempotency.len > 0) {
+                char text[TOKEN_MAX];
+                size_t len = token_print(&j->id, j->n, j->e, text);
+                buf_add_char(&tokens, (char)(unsigned char)len);
+                buf_add(&tokens, text, len);
+            }
+            show(e, g, j, fn, ud);
+        }
+    }
+    if (got > 0) {
+        if (p->idempotency.len > 0)
+            remember_request(e, p, buf_slice(&tokens), now);
+        rc = ERR_OK;
+    } else if (rc == ERR_OK) {
+        rc = ERR_EMPTY;
+    }
+    buf_release(&tokens);
+    return rc;
+}
+
+/* As if it had never been: the number is given again, since nobody saw it. */
+void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
+                       struct now now)
+{
+    for (uint32_t i = n; i > 0; i--) {
+        struct token t;
+        if (!token_parse(tokens[i - 1], &t))
+            continue;
+        struct job *j = job_get(e, &t.id);
+        if (j == NULL || j->state != JOB_RUNNING || j->n != t.n || j->e != t.e)
+            continue;
+        lease_untaken(e, j, now);
+        j->queue->totals.leased--;
+        lease_end(e, j);
+        j->n--;
+        /* Its rows are no longer first ones. */
+        j->flags |= JOBF_MOVED;
+        job_move(e, j, JOB_READY);
+        job_store(e, j, NULL);
+        report(e, EVENT_JOB_RELEASED, j, now, 0, SLICE_LIT("undone"));
+        place_ready(e, j, false, now);
+    }
+}

@@ -1,0 +1,261 @@
+/* What the holder of a lease may do with it. Each verb shows a token; the batch
+ * forms take several and answer for each. */
+#include "engine/core.h"
+#include "util/parse.h"
+
+/* What is to be done with each token. */
+struct act {
+    enum verb verb;
+    const struct ack_params *ack;
+    const struct nack_params *nack;
+};
+
+static void act_on(struct engine *e, struct gather *g, const struct act *a,
+                   struct job *j, struct now now)
+{
+    struct outcome o = {.verb = a->verb};
+    switch (a->verb) {
+    case VERB_ACK:
+        o.result = a->ack->result;
+        job_finish(e, g, j, JOB_COMPLETED, &o, now);
+        return;
+    case VERB_FAIL:
+        o.error = a->nack->error;
+        o.type = a->nack->type;
+        o.stack = a->nack->stack;
+        o.code = a->nack->code;
+        o.reason = a->nack->permanent || handler_says_permanent(j, o.type)
+                       ? REASON_PERMANENT
+                       : REASON_ERROR;
+        execution_failed(e, g, j, &o, a->nack->has_delay, a->nack->delay_ms,
+                         now);
+        return;
+    case VERB_SNOOZE:
+        execution_released(e, j, VERB_SNOOZE, a->nack->delay_ms, now);
+        return;
+    default:
+        ASSERT(a->verb == VERB_RELEASE);
+        execution_released(e, j, VERB_RELEASE, 0, now);
+    }
+}
+
+/* A job that was told to stop ends when its execution does, unless it is done.
+ */
+static bool cancelled(struct engine *e, struct gather *g, const struct act *a,
+                      struct job *j, struct now now)
+{
+    if ((j->run_flags & RUNF_CANCEL) == 0 || a->verb == VERB_ACK)
+        return false;
+    struct outcome o = {.verb = a->verb, .reason = REASON_CANCELLED};
+    if (a->nack != NULL) {
+        o.error = a->nack->error;
+        o.type = a->nack->type;
+    }
+    job_finish(e, g, j, JOB_CANCELLED, &o, now);
+    return true;
+}
+
+/* Find the lease and what its end will read. */
+static enum err prepare(struct engine *e, struct gather *g, const struct act *a,
+                        struct slice token, struct job **j, struct errbuf *err)
+{
+    enum err rc = token_find(e, g, token, a->verb, j, err);
+    if (rc == ERR_OK)
+        rc = finish_gather(e, g, *j, err);
+    return rc;
+}
+
+static enum err for_each(struct engine *e, struct gather *g,
+                         const struct slice *tokens, uint32_t n,
+                         const struct act *a, struct now now, token_fn fn,
+                         void *ud, struct errbuf *err)
+{
+    struct job *j;
+    bool pending = false;
+    /* One token needs no rehearsal. */
+    for (uint32_t i = 0; n > 1 && i < n; i++)
+        if (prepare(e, g, a, tokens[i], &j, err) == ERR_PENDING)
+            pending = true;
+    if (pending)
+        return ERR_PENDING;
+    for (uint32_t i = 0; i < n; i++) {
+        enum err rc = prepare(e, g, a, tokens[i], &j, err);
+        if (rc == ERR_PENDING) {
+            if (n == 1)
+                return rc;
+            /* An earlier token changed what this one needs: read blocking. */
+            rc = prepare(e, NULL, a, tokens[i], &j, err);
+        }
+        if (rc == ERR_OK) {
+            if (!cancelled(e, g, a, j, now))
+                act_on(e, g, a, j, now);
+        } else if (rc == ERR_BUSY) {
+            rc = ERR_OK; /* the same verb again: the same answer */
+        }
+        fn(ud, i, rc, rc == ERR_OK ? "" : err->text);
+    }
+    return ERR_OK;
+}
+
+enum err engine_ack(struct engine *e, struct gather *g,
+                    const struct ack_params *p, struct now now, token_fn fn,
+                    void *ud, struct errbuf *err)
+{
+    struct act a = {.verb = VERB_ACK, .ack = p};
+    if (p->result.len > e->config.payload_max)
+        return err_set(
+            err, ERR_LIMIT, "RESULT has %zu bytes; at most %llu are allowed",
+            p->result.len, (unsigned long long)e->config.payload_max);
+    return for_each(e, g, p->tokens, p->n, &a, now, fn, ud, err);
+}
+
+enum err engine_nack(struct engine *e, struct gather *g,
+                     const struct nack_params *p, struct now now, token_fn fn,
+                     void *ud, struct errbuf *err)
+{
+    struct act a = {.verb = p->snooze ? VERB_SNOOZE : VERB_FAIL, .nack = p};
+    if (p->delay_ms > DURATION_MS_MAX)
+        return err_set(err, ERR_LIMIT, "a delay of more than 100 years");
+    return for_each(e, g, p->tokens, p->n, &a, now, fn, ud, err);
+}
+
+enum err engine_release(struct engine *e, struct gather *g,
+                        const struct slice *tokens, uint32_t n, struct now now,
+                        token_fn fn, void *ud, struct errbuf *err)
+{
+    struct act a = {.verb = VERB_RELEASE};
+    return for_each(e, g, tokens, n, &a, now, fn, ud, err);
+}
+
+/* A renewal looks at memory alone: what is not leased is lost. */
+enum err engine_extend(struct engine *e, const struct slice *tokens, uint32_t n,
+                       uint64_t lease_ms, struct now now, extend_fn fn,
+                       void *ud, struct errbuf *err)
+{
+    struct token t;
+    if (lease_ms > e->config.lease_ms_max)
+        return err_set(err, ERR_LIMIT,
+                       "FOR %llu ms is above the limit of %llu ms",
+                       (unsigned long long)lease_ms,
+                       (unsigned long long)e->config.lease_ms_max);
+    for (uint32_t i = 0; i < n; i++)
+        if (!token_parse(tokens[i], &t))
+            return err_set(err, ERR_SYNTAX,
+                           "not a lease token: it looks like <id>#<n>.<e>");
+    for (uint32_t i = 0; i < n; i++) {
+        bool good = token_parse(tokens[i], &t);
+        struct job *j = good ? job_get(e, &t.id) : NULL;
+        if (j == NULL || j->state != JOB_RUNNING || j->n != t.n ||
+            j->e != t.e) {
+            fn(ud, i, 0, ORDER_LOST);
+            continue;
+        }
+        lease_renew(e, j, lease_ms, now);
+        fn(ud, i, j->reap_mono_ms - now.mono_ms,
+           (j->run_flags & RUNF_CANCEL) != 0 ? ORDER_CANCEL : ORDER_CONTINUE);
+    }
+    return ERR_OK;
+}
+
+/* --- notes that an execution leaves -------------------------------------- */
+
+static enum err holder(struct engine *e, struct gather *g, struct slice token,
+                       struct job **j, struct errbuf *err)
+{
+    enum err rc = token_find(e, g, token, VERB_NONE, j, err);
+    /* An execution never ends by no verb. */
+    ASSERT(rc != ERR_BUSY);
+    return rc;
+}
+
+enum err engine_progress(struct engine *e, struct gather *g, struct slice token,
+                         uint32_t percent, struct slice text, struct now now,
+                         struct errbuf *err)
+{
+    struct job *j;
+    struct rec_more m;
+    if (percent > 100)
+        return err_set(err, ERR_SYNTAX, "progress is 0 to 100, not %u",
+                       (unsigned)percent);
+    if (text.len > BODY_INLINE_MAX)
+        return err_set(err, ERR_LIMIT,
+                       "TEXT has %zu bytes; at most %d are allowed", text.len,
+                       BODY_INLINE_MAX);
+    enum err rc = holder(e, g, token, &j, err);
+    if (rc != ERR_OK)
+        return rc;
+    job_more(j, &m);
+    m.progress = percent;
+    m.progress_text = text;
+    j->progress = percent;
+    job_store(e, j, &m);
+    report(e, EVENT_JOB_PROGRESS, j, now, percent, text);
+    return ERR_OK;
+}
+
+enum err engine_checkpoint(struct engine *e, struct gather *g,
+                           struct slice token, struct slice bytes,
+                           struct now now, struct errbuf *err)
+{
+    struct job *j;
+    struct rec_more m;
+    struct key k;
+    (void)now;
+    if (bytes.len > e->config.payload_max)
+        return err_set(err, ERR_LIMIT,
+                       "checkpoint has %zu bytes; at most %llu are allowed",
+                       bytes.len, (unsigned long long)e->config.payload_max);
+    enum err rc = holder(e, g, token, &j, err);
+    if (rc != ERR_OK)
+        return rc;
+    job_more(j, &m);
+    struct slice key = key_body(&k, &j->id, BODY_CHECKPOINT, 0);
+    if (bytes.len > BODY_INLINE_MAX) {
+        memcpy(store_put(e->store, FAMILY_BODIES, key, bytes.len, false),
+               bytes.data, bytes.len);
+        m.checkpoint = SLICE_EMPTY;
+        j->flags |= JOBF_CHECKPOINT;
+    } else {
+        if ((j->flags & JOBF_CHECKPOINT) != 0)
+            store_del(e->store, FAMILY_BODIES, key);
+        m.checkpoint = bytes;
+        j->flags &= ~(uint32_t)JOBF_CHECKPOINT;
+    }
+    job_store(e, j, &m);
+    return ERR_OK;
+}
+
+enum err engine_effect(struct engine *e, struct gather *g, struct slice token,
+                       struct slice name, struct now now, bool *first,
+                       struct errbuf *err)
+{
+    struct job *j;
+    struct key k;
+    struct slice value;
+    char bytes[KEY_NAME_MAX];
+    (void)now;
+    if (name.len == 0 || name.len > UNIQUE_MAX)
+        return err_set(err, ERR_LIMIT,
+                       "effect key has %zu bytes; 1 to %d are "
+                       "allowed",
+                       name.len, UNIQUE_MAX);
+    enum err rc = holder(e, g, token, &j, err);
+    if (rc != ERR_OK)
+        return rc;
+    memcpy(bytes, j->id.bytes, ID_LEN);
+    memcpy(bytes + ID_LEN, name.data, name.len);
+    struct slice key =
+        key_key(&k, KEY_EFFECT, slice_of(bytes, ID_LEN + name.len));
+    rc = store_get(e->store, g, FAMILY_KEYS, key, &value, err);
+    *first = rc == ERR_NOTFOUND;
+    if (rc != ERR_NOTFOUND)
+        return rc;
+    struct rec_mark mark = {0};
+    rec_mark_encode(&mark, store_put(e->store, FAMILY_KEYS, key,
+                                     rec_mark_size(&mark), false));
+    if ((j->flags & JOBF_EFFECTS) == 0) {
+        j->flags |= JOBF_EFFECTS;
+        job_store(e, j, NULL);
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,246 @@
+/* Waiting in line: for a job to lease (one line per queue, first come first
+ * served), or for jobs to end.
+ *
+ * A waiter that is woken leaves its lines, but keeps its turn: if it asks again
+ * and somebody was quicker, it stands where it stood. A wake-up that its waiter
+ * cannot use (it is gone) goes to the next.
+ */
+#include "engine/core.h"
+
+struct spot {
+    struct list in; /* queue.waiters or job_wait.spots */
+    struct wait *wait;
+    struct queue *queue;
+    struct job_wait *job;
+};
+
+struct wait {
+    struct waiter *waiter;
+    uint64_t turn;    /* smaller was first */
+    uint64_t request; /* hash of the idempotency key, 0: none */
+    bool woken;
+    bool for_jobs;
+    uint32_t handlers_n, spots_n;
+    struct handler **handlers; /* behind the spots; NULL: not made yet */
+    struct spot spots[];
+};
+
+struct job_wait {
+    struct map_node by_id;
+    struct id id;
+    struct list spots;
+};
+
+static bool job_wait_is(const struct map_node *n, const void *key)
+{
+    return id_eq(&CONTAINER_OF(n, struct job_wait, by_id)->id,
+                 (const struct id *)key);
+}
+
+void waits_init(struct engine *e)
+{
+    map_init(&e->job_waits, job_wait_is);
+}
+
+static bool spot_wants(const struct spot *s, const struct handler *h)
+{
+    const struct wait *w = s->wait;
+    if (w->handlers_n == 0 || h == NULL)
+        return true;
+    for (uint32_t i = 0; i < w->handlers_n; i++)
+        if (w->handlers[i] == h)
+            return true;
+    return false;
+}
+
+/* --- lines --------------------------------------------------------------- */
+
+/* Usually behind the last; a woken one that comes back stands further ahead. */
+static void stand(struct spot *s)
+{
+    struct list *line = &s->queue->waiters;
+    struct list *at = line->prev;
+    while (at != line &&
+           CONTAINER_OF(at, struct spot, in)->wait->turn > s->wait->turn)
+        at = at->prev;
+    list_prepend(at, &s->in);
+    s->queue->waiters_n++;
+}
+
+static void leave_lines(struct engine *e, struct wait *w)
+{
+    for (uint32_t i = 0; i < w->spots_n; i++) {
+        struct spot *s = &w->spots[i];
+        if (!list_linked(&s->in))
+            continue;
+        list_remove(&s->in);
+        if (s->queue != NULL) {
+            s->queue->waiters_n--;
+        } else if (list_empty(&s->job->spots)) {
+            map_remove(&e->job_waits, &s->job->by_id);
+            mem_free(s->job);
+        }
+    }
+}
+
+static void wake(struct engine *e, struct wait *w)
+{
+    leave_lines(e, w);
+    w->woken = true;
+    w->waiter->wake(w->waiter);
+}
+
+void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
+{
+    if (q->waiters_n == 0 || q->set.paused != 0 || (h != NULL && !h->open))
+        return;
+    LIST_FOR (it, &q->waiters) {
+        struct spot *s = CONTAINER_OF(it, struct spot, in);
+        if (!spot_wants(s, h))
+            continue;
+        /* The successor may be of the same waiter if it named a queue twice;
+         * engine_wait_lease() refuses that. */
+        wake(e, s->wait);
+        if (--n == 0)
+            return;
+    }
+}
+
+static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
+                             uint32_t handlers)
+{
+    size_t size = sizeof(struct wait) + spots * sizeof(struct spot) +
+                  handlers * sizeof(struct handler *);
+    struct wait *wait = mem_zalloc(size);
+    wait->waiter = w;
+    wait->turn = ++e->turns;
+    wait->spots_n = spots;
+    wait->handlers = (struct handler **)(void *)&wait->spots[spots];
+    for (uint32_t i = 0; i < spots; i++)
+        wait->spots[i].wait = wait;
+    w->engine_private = wait;
+    e->waiters_n++;
+    return wait;
+}
+
+/* A repeated request takes over the turn of the one whose caller is gone. */
+static void take_over(struct engine *e, struct queue *q, struct wait *w)
+{
+    if (w->request == 0)
+        return;
+    LIST_FOR (it, &q->waiters) {
+        struct wait *old = CONTAINER_OF(it, struct spot, in)->wait;
+        if (old != w && old->request == w->request) {
+            w->turn = old->turn;
+            leave_lines(e, old);
+            return;
+        }
+    }
+}
+
+void engine_wait_lease(struct engine *e, struct waiter *w,
+                       const struct lease_params *p)
+{
+    struct wait *wait = w->engine_private;
+    if (wait != NULL && wait->for_jobs) {
+        engine_unwait(e, w);
+        wait = NULL;
+    }
+    if (wait == NULL) {
+        wait = wait_new(e, w, p->queues_n, p->handlers_n);
+        wait->request = p->idempotency.len > 0 ? hash64(p->idempotency) | 1 : 0;
+        for (uint32_t i = 0; i < p->handlers_n; i++) {
+            struct handler *h = handler_make(e, p->handlers[i]);
+            if (h != NULL)
+                wait->handlers[wait->handlers_n++] = h;
+        }
+        for (uint32_t i = 0; i < p->queues_n; i++) {
+            struct queue *q = queue_make(e, p->queues[i], false);
+            for (uint32_t k = 0; k < i && q != NULL; k++)
+                if (wait->spots[k].queue == q)
+                    q = NULL; /* named twice */
+            wait->spots[i].queue = q;
+        }
+        if (p->queues_n > 0 && wait->spots[0].queue != NULL)
+            take_over(e, wait->spots[0].queue, wait);
+    } else if (!wait->woken) {
+        return; /* still in line */
+    }
+    wait->woken = false;
+    for (uint32_t i = 0; i < wait->spots_n; i++)
+        if (wait->spots[i].queue != NULL)
+            stand(&wait->spots[i]);
+}
+
+void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
+                      uint32_t n)
+{
+    struct wait *wait = w->engine_private;
+    if (wait != NULL)
+        engine_unwait(e, w);
+    wait = wait_new(e, w, n, 0);
+    wait->for_jobs = true;
+    for (uint32_t i = 0; i < n; i++) {
+        struct map_node *m = map_get(&e->job_waits, id_hash(&ids[i]), &ids[i]);
+        struct job_wait *jw;
+        if (m != NULL) {
+            jw = CONTAINER_OF(m, struct job_wait, by_id);
+        } else {
+            jw = NEW(struct job_wait);
+            jw->id = ids[i];
+            list_init(&jw->spots);
+            map_add(&e->job_waits, &jw->by_id, id_hash(&ids[i]));
+        }
+        wait->spots[i].job = jw;
+        list_append(&jw->spots, &wait->spots[i].in);
+    }
+}
+
+void engine_unwait(struct engine *e, struct waiter *w)
+{
+    struct wait *wait = w->engine_private;
+    if (wait == NULL)
+        return;
+    w->engine_private = NULL;
+    leave_lines(e, wait);
+    if (wait->woken && !wait->for_jobs)
+        for (uint32_t i = 0; i < wait->spots_n; i++) {
+            struct queue *q = wait->spots[i].queue;
+            if (q != NULL && q->waiters_n > 0 &&
+                lane_pick(e, q, NULL, 0) != NULL)
+                wait_wake(e, q, NULL, 1);
+        }
+    mem_free(wait);
+    e->waiters_n--;
+}
+
+void wait_job_ended(struct engine *e, const struct id *id)
+{
+    if (e->job_waits.len == 0)
+        return;
+    struct map_node *n = map_get(&e->job_waits, id_hash(id), id);
+    if (n == NULL)
+        return;
+    struct job_wait *jw = CONTAINER_OF(n, struct job_wait, by_id);
+    for (;;) {
+        struct list *it = list_first(&jw->spots);
+        bool last = it->next == &jw->spots;
+        wake(e, CONTAINER_OF(it, struct spot, in)->wait); /* frees jw at last */
+        if (last)
+            return;
+    }
+}
+
+static void free_job_wait(struct map_node *n, void *ud)
+{
+    struct engine *e = ud;
+    map_remove(&e->job_waits, n);
+    mem_free(CONTAINER_OF(n, struct job_wait, by_id));
+}
+
+/* Waiters leave before the engine goes; lines may be left over in tests. */
+void waits_free(struct engine *e)
+{
+    map_each(&e->job_waits, free_job_wait, e);
+    map_release(&e->job_waits);
+}

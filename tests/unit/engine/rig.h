@@ -1,0 +1,75 @@
+/* An engine on a disk in memory with a clock that the test moves. Every step
+ * ends with a commit and engine_check(). */
+#ifndef TESTS_UNIT_ENGINE_RIG_H
+#define TESTS_UNIT_ENGINE_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine/engine.h"
+#include "store/mem.h"
+#include "store/store.h"
+
+#define RIG_TOKENS 4096
+
+struct rig {
+    struct mem_disk *disk;
+    struct mem_knobs knobs;
+    struct store *store;
+    struct engine *engine;
+    struct gather *gather;
+    struct engine_config config;
+    struct now now;
+    struct errbuf err;
+    bool check;
+    /* what the last lease gave */
+    char tokens[RIG_TOKENS][64];
+    struct slice token[RIG_TOKENS];
+    struct id ids[RIG_TOKENS];
+    char payload[256];
+    uint32_t attempt, n;
+    char handler[64];
+    uint64_t lease_ms;
+    /* what the last verb answered for the last token */
+    enum err verdict;
+    uint32_t events[EVENT_TYPES];
+};
+
+int rig_setup(void **state);
+int rig_teardown(void **state);
+
+void rig_open(struct rig *r);
+void rig_close(struct rig *r);
+/* Power off and on again; everything committed was durable. */
+void rig_restart(struct rig *r);
+
+/* Commit, poll, check. */
+void rig_step(struct rig *r);
+/* Time passes; timers run until nothing is due. */
+void rig_pass(struct rig *r, uint64_t ms);
+
+/* One job; options may be NULL. Asserts success. */
+struct add_result rig_add(struct rig *r, const char *queue, const char *payload,
+                          const struct job_options *o);
+enum err rig_try_add(struct rig *r, const struct add_params *p,
+                     struct add_result *result);
+
+/* Lease up to n; returns how many were given. */
+uint32_t rig_lease(struct rig *r, const char *queue, uint32_t n);
+enum err rig_lease_with(struct rig *r, const struct lease_params *p);
+
+enum err rig_ack(struct rig *r, struct slice token);
+enum err rig_nack(struct rig *r, struct slice token);
+enum err rig_nack_with(struct rig *r, struct nack_params p);
+enum err rig_release(struct rig *r, struct slice token);
+
+enum job_state rig_state(struct rig *r, struct id id); /* 0: not found */
+struct queue_view rig_queue(struct rig *r, const char *queue);
+
+#define GIVEN(NAME) ((uint64_t)1 << JOPT_##NAME)
+
+#endif

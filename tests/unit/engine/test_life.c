@@ -1,0 +1,281 @@
+/* The life of a job: add, lease, ack and what may come between. */
+#include "rig.h"
+
+static void a_job_is_added_leased_and_acknowledged(void **state)
+{
+    struct rig *r = *state;
+    struct add_result a = rig_add(r, "mail", "hello", NULL);
+    assert_true(a.created);
+    assert_int_equal(a.state, JOB_READY);
+    assert_int_equal(rig_queue(r, "mail").jobs[JOB_READY], 1);
+    assert_int_equal(rig_lease(r, "mail", 10), 1);
+    assert_string_equal(r->payload, "hello");
+    assert_string_equal(r->handler, "mail");
+    assert_int_equal(r->attempt, 1);
+    assert_int_equal(rig_state(r, a.id), JOB_RUNNING);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_state(r, a.id), JOB_COMPLETED);
+    assert_int_equal(rig_queue(r, "mail").jobs[JOB_COMPLETED], 1);
+    assert_int_equal(rig_lease(r, "mail", 10), 0);
+}
+
+static void jobs_leave_in_the_order_they_came(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[50];
+    for (int i = 0; i < 50; i++)
+        ids[i] = rig_add(r, "q", "x", NULL).id;
+    for (int i = 0; i < 50; i += 10) {
+        assert_int_equal(rig_lease(r, "q", 10), 10);
+        for (int k = 0; k < 10; k++)
+            assert_true(id_eq(&r->ids[k], &ids[i + k]));
+    }
+}
+
+static void higher_priority_goes_first(void **state)
+{
+    struct rig *r = *state;
+    static const uint32_t priorities[] = {500, 0, 1000, 501, 499};
+    static const int order[] = {2, 3, 0, 4, 1};
+    struct id ids[5];
+    for (int i = 0; i < 5; i++) {
+        struct job_options o = {.given = GIVEN(PRIORITY),
+                                .priority = priorities[i]};
+        ids[i] = rig_add(r, "q", "x", &o).id;
+    }
+    assert_int_equal(rig_lease(r, "q", 10), 5);
+    for (int i = 0; i < 5; i++)
+        assert_true(id_eq(&r->ids[i], &ids[order[i]]));
+}
+
+static void a_delayed_job_is_never_leased_early(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(DELAY), .delay_ms = 5000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_state(r, id), JOB_SCHEDULED);
+    rig_pass(r, 4999);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    assert_int_equal(engine_next_ms(r->engine, r->now), r->now.mono_ms + 1);
+    rig_pass(r, 1);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+}
+
+static void a_failed_job_is_retried_until_its_budget_is_used_up(void **state)
+{
+    struct rig *r = *state;
+    static const uint64_t delays[] = {1000, 2000, 4000};
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        assert_int_equal(r->attempt, i + 1);
+        assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+        assert_int_equal(rig_state(r, id), JOB_RETRYING);
+        rig_pass(r, delays[i] - 1);
+        assert_int_equal(rig_lease(r, "q", 1), 0);
+        rig_pass(r, 1);
+    }
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_state(r, id), JOB_FAILED);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_FAILED], 1);
+}
+
+static void a_permanent_error_ends_the_job_at_once(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct nack_params p = {.tokens = &r->token[0], .n = 1, .permanent = true};
+    assert_int_equal(rig_nack_with(r, p), ERR_OK);
+    assert_int_equal(rig_state(r, id), JOB_FAILED);
+}
+
+static void a_snoozed_job_comes_back_uncounted(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        assert_int_equal(r->attempt, 1);
+        struct nack_params p = {
+            .tokens = &r->token[0], .n = 1, .snooze = true, .delay_ms = 700};
+        assert_int_equal(rig_nack_with(r, p), ERR_OK);
+        assert_int_equal(rig_state(r, id), JOB_SCHEDULED);
+        rig_pass(r, 700);
+    }
+}
+
+static void a_released_job_goes_back_to_its_old_place(void **state)
+{
+    struct rig *r = *state;
+    struct id first = rig_add(r, "q", "x", NULL).id;
+    rig_add(r, "q", "y", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_release(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(id_eq(&r->ids[0], &first));
+    assert_int_equal(r->attempt, 1);
+}
+
+static void a_lost_lease_is_a_crash_and_three_are_poison(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        rig_pass(r, 29999);
+        assert_int_equal(rig_state(r, id), JOB_RUNNING);
+        rig_pass(r, 1);
+        assert_int_not_equal(rig_state(r, id), JOB_RUNNING);
+        rig_pass(r, 1000);
+    }
+    assert_int_equal(rig_state(r, id), JOB_FAILED);
+    assert_int_equal(r->events[EVENT_LEASE_LOST], 3);
+    assert_int_equal(rig_queue(r, "q").lost, 3);
+}
+
+static void a_lost_job_goes_back_to_its_old_place(void **state)
+{
+    struct rig *r = *state;
+    struct id first = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    r->now.wall_ms += 1;
+    rig_add(r, "q", "y", NULL);
+    rig_pass(r, 30000);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(id_eq(&r->ids[0], &first));
+}
+
+static void a_stepped_wall_clock_ends_no_lease(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    r->now.wall_ms += 1000 * 1000;
+    rig_pass(r, 0);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    r->now.wall_ms -= 2000 * 1000;
+    rig_pass(r, 0);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+static void a_long_payload_lives_in_a_row_of_its_own(void **state)
+{
+    struct rig *r = *state;
+    char text[2000];
+    memset(text, 'p', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    struct id id = rig_add(r, "q", text, NULL).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(strlen(r->payload), sizeof(r->payload) - 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_state(r, id), JOB_COMPLETED);
+}
+
+static void what_is_not_kept_is_forgotten(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(KEEP), .keep_ms = 0};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_state(r, id), 0);
+    /* The same verb again still gets the same answer. */
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+static void finished_work_falls_with_its_bucket(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(KEEP), .keep_ms = 7200 * 1000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 7199 * 1000);
+    assert_int_equal(rig_state(r, id), JOB_COMPLETED);
+    rig_pass(r, 3601 * 1000);
+    assert_int_equal(rig_state(r, id), 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], 0);
+}
+
+static void a_paused_queue_keeps_its_jobs(void **state)
+{
+    struct rig *r = *state;
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(
+        engine_queue_pause(r->engine, slice_str("q"), true, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    rig_restart(r);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    assert_int_equal(
+        engine_queue_pause(r->engine, slice_str("q"), false, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+}
+
+static void jobs_that_are_not_started_in_time_expire(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    struct id late = rig_add(r, "q", "x", &o).id;
+    rig_pass(r, 1000);
+    assert_int_equal(rig_state(r, late), JOB_EXPIRED);
+    struct id early = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_state(r, early), JOB_RUNNING);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+static void a_deadline_ends_a_job_even_while_it_runs(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(DEADLINE), .deadline_ms = 1000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_FINISHED);
+}
+
+static void an_execution_may_not_run_longer_than_its_timeout(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(TIMEOUT), .timeout_ms = 500};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_pass(r, 500);
+    assert_int_equal(rig_state(r, id), JOB_RETRYING);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_STALE);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_is_added_leased_and_acknowledged),
+        TEST(jobs_leave_in_the_order_they_came),
+        TEST(higher_priority_goes_first),
+        TEST(a_delayed_job_is_never_leased_early),
+        TEST(a_failed_job_is_retried_until_its_budget_is_used_up),
+        TEST(a_permanent_error_ends_the_job_at_once),
+        TEST(a_snoozed_job_comes_back_uncounted),
+        TEST(a_released_job_goes_back_to_its_old_place),
+        TEST(a_lost_lease_is_a_crash_and_three_are_poison),
+        TEST(a_lost_job_goes_back_to_its_old_place),
+        TEST(a_stepped_wall_clock_ends_no_lease),
+        TEST(a_long_payload_lives_in_a_row_of_its_own),
+        TEST(what_is_not_kept_is_forgotten),
+        TEST(finished_work_falls_with_its_bucket),
+        TEST(a_paused_queue_keeps_its_jobs),
+        TEST(jobs_that_are_not_started_in_time_expire),
+        TEST(a_deadline_ends_a_job_even_while_it_runs),
+        TEST(an_execution_may_not_run_longer_than_its_timeout),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
