@@ -1,5 +1,7 @@
 #include "resp/inline.h"
 
+#include "util/tokens.h"
+
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -26,68 +28,6 @@ bool parse_resp_int(struct slice s, int64_t *out)
     return true;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The escape behind a backslash at p, inside double quotes. */
-static const char *add_escape(struct buf *text, const char *p, const char *end)
-{
-    if (end - p >= 4 && p[1] == 'x' && hex_digit(p[2]) >= 0 &&
-        hex_digit(p[3]) >= 0) {
-        buf_add_char(text, (char)(hex_digit(p[2]) * 16 + hex_digit(p[3])));
-        return p + 4;
-    }
-    char c = p[1];
-    switch (c) {
-    case 'n':
-        c = '\n';
-        break;
-    case 'r':
-        c = '\r';
-        break;
-    case 't':
-        c = '\t';
-        break;
-    case 'b':
-        c = '\b';
-        break;
-    case 'a':
-        c = '\a';
-        break;
-    default:
-        break;
-    }
-    buf_add_char(text, c);
-    return p + 2;
-}
-
-/* A quoted run that begins at p; returns the byte behind the closing quote, or
- * NULL if it has none, or if a word goes on right behind it. */
-static const char *add_quoted(struct buf *text, const char *p, const char *end)
-{
-    char quote = *p++;
-    while (p < end && *p != quote) {
-        if (quote == '"' && *p == '\\' && p + 1 < end) {
-            p = add_escape(text, p, end);
-        } else if (quote == '\'' && end - p >= 2 && p[0] == '\\' &&
-                   p[1] == '\'') {
-            buf_add_char(text, '\'');
-            p += 2;
-        } else {
-            buf_add_char(text, *p++);
-        }
-    }
-    if (p == end)
-        return NULL;
-    p++;
-    return p == end || is_space(*p) ? p : NULL;
-}
-
 /* A word that has quotes somewhere. Its offset stands in `data` until the text
  * is complete, because the text may move while it grows. */
 static const char *add_quoted_word(struct resp_args *args, const char *p,
@@ -96,7 +36,7 @@ static const char *add_quoted_word(struct resp_args *args, const char *p,
     size_t at = args->text.len;
     while (p < end && !is_space(*p)) {
         if (*p == '"' || *p == '\'') {
-            p = add_quoted(&args->text, p, end);
+            p = tokens_unquote(&args->text, p, end);
             if (p == NULL)
                 return NULL;
             break; /* a closing quote ends the word */

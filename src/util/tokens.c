@@ -57,27 +57,24 @@ static size_t unescape(const char *p, const char *end, char *out)
     return 2;
 }
 
-/* From the opening quote at *p to behind the closing one. */
-static bool quoted(const char **p, const char *end, struct buf *out)
+const char *tokens_unquote(struct buf *out, const char *p, const char *end)
 {
-    char quote = **p;
-    for ((*p)++; *p < end; (*p)++) {
-        if (**p == quote) {
-            (*p)++;
-            return *p == end || blank(**p);
-        }
-        if (**p == '\\' && end - *p >= 2 && quote == '"') {
-            char c;
-            *p += unescape(*p, end, &c) - 1;
-            buf_add_char(out, c);
-        } else if (**p == '\\' && end - *p >= 2 && (*p)[1] == '\'') {
-            (*p)++;
-            buf_add_char(out, '\'');
-        } else {
-            buf_add_char(out, **p);
-        }
+    char quote = *p++;
+    ASSERT(quote == '"' || quote == '\'');
+    while (p < end && *p != quote) {
+        char c = *p;
+        size_t used = 1;
+        if (c == '\\' && quote == '"' && end - p >= 2)
+            used = unescape(p, end, &c);
+        else if (c == '\\' && quote == '\'' && end - p >= 2 && p[1] == '\'')
+            c = p[used++];
+        buf_add_char(out, c);
+        p += used;
     }
-    return false;
+    if (p == end)
+        return NULL;
+    p++;
+    return p == end || blank(*p) ? p : NULL;
 }
 
 static void push(struct tokens *w, size_t start)
@@ -105,7 +102,8 @@ bool tokens_split(struct tokens *w, struct slice line)
         size_t start = w->bytes.len;
         while (p < end && !blank(*p)) {
             if (*p == '"' || *p == '\'') {
-                if (!quoted(&p, end, &w->bytes)) {
+                p = tokens_unquote(&w->bytes, p, end);
+                if (p == NULL) {
                     w->len = 0;
                     return false;
                 }

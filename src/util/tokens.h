@@ -25,6 +25,11 @@ void tokens_release(struct tokens *w);
  * closed properly, and then `w` is empty. */
 bool tokens_split(struct tokens *w, struct slice line);
 
+/* The text of a quoted run that begins at `p`, appended to `out`; returns the
+ * byte behind its closing quote, or NULL if it has none, or if something other
+ * than a blank follows it. */
+const char *tokens_unquote(struct buf *out, const char *p, const char *end);
+
 /* Append `s` so that tokens_split() reads it back as one word: bare if that is
  * safe, else in double quotes. */
 void tokens_quote(struct buf *out, struct slice s);
