@@ -174,10 +174,17 @@ void token_give(struct log *l);
 void *keeper_main(void *log);
 void keeper_turn(struct log *l);         /* unthreaded mode: its work, once */
 void keeper_count_spares(struct log *l); /* with lock */
+bool keeper_can_drop(struct log *l);     /* with lock */
 
 /* How large the segment after one of `size` bytes is. A young log starts small,
  * so that a server with little to do does not write 128 MiB of zeroes. */
 uint64_t keeper_next_size(const struct log *l, uint64_t size);
+
+/* A segment of which this much is used has its successor filled. */
+static inline uint64_t keeper_fill_at(uint64_t size)
+{
+    return size / 4;
+}
 
 /* --- cut.c --------------------------------------------------------------- */
 

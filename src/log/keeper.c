@@ -19,7 +19,8 @@
 #include "util/clock.h"
 #include "util/logger.h"
 
-#define TURN_MS 200
+#define TURN_MS 1000
+#define TURN_SOON_MS 100 /* LOG_EVERYSEC, or waiting for space */
 #define FILL_CHUNK ((uint64_t)1 << 20)
 
 static uint64_t now_ms(void)
@@ -113,6 +114,11 @@ static struct segment *droppable(struct log *l)
     struct segment *next = CONTAINER_OF(it->next, struct segment, node);
     return next->head.first <= limit ? CONTAINER_OF(it, struct segment, node)
                                      : NULL;
+}
+
+bool keeper_can_drop(struct log *l)
+{
+    return droppable(l) != NULL;
 }
 
 static size_t count(const struct list *l)
@@ -223,7 +229,8 @@ static struct spare *reserve_to_fill(struct log *l)
     struct spare *found = NULL;
     (void)pthread_mutex_lock(&l->lock);
     uint64_t size = l->w.head.size;
-    bool due = atomic_load(&l->room) < size - size / 4 && l->threaded;
+    bool due =
+        l->threaded && atomic_load(&l->room) <= size - keeper_fill_at(size);
     LIST_FOR (it, &l->spares) {
         struct spare *s = CONTAINER_OF(it, struct spare, node);
         if (due && found == NULL && !s->filled) {
@@ -292,8 +299,10 @@ void *keeper_main(void *arg)
         (void)pthread_mutex_unlock(&l->lock);
         keeper_turn(l);
         (void)pthread_mutex_lock(&l->lock);
+        bool soon =
+            atomic_load(&l->mode) == LOG_EVERYSEC || atomic_load(&l->no_space);
         if (!l->stop)
-            log_cond_wait_ms(&l->keep, &l->lock, TURN_MS);
+            log_cond_wait_ms(&l->keep, &l->lock, soon ? TURN_SOON_MS : TURN_MS);
     }
     (void)pthread_mutex_unlock(&l->lock);
     return NULL;

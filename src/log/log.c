@@ -255,9 +255,12 @@ void log_release(struct log *l, uint64_t below_index)
     (void)pthread_mutex_lock(&l->lock);
     if (below_index > l->release_below)
         l->release_below = below_index;
-    (void)pthread_cond_signal(&l->keep);
+    /* Called every tick, so the keeper is not woken for nothing. */
+    bool work = keeper_can_drop(l);
+    if (work)
+        (void)pthread_cond_signal(&l->keep);
     (void)pthread_mutex_unlock(&l->lock);
-    if (!l->threaded)
+    if (!l->threaded && work)
         keeper_turn(l);
 }
 

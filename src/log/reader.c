@@ -28,7 +28,7 @@ struct log_iter {
 
 static void leave(struct log_iter *it)
 {
-    if (it->fd < 0)
+    if (it->seg == NULL)
         return;
     (void)pthread_mutex_lock(&it->log->lock);
     it->seg->readers--;
@@ -36,7 +36,8 @@ static void leave(struct log_iter *it)
         seg_drop(it->seg);
     (void)pthread_mutex_unlock(&it->log->lock);
     it->seg = NULL;
-    (void)close(it->fd);
+    if (it->fd >= 0)
+        (void)close(it->fd);
     it->fd = -1;
     rec_reader_release(&it->r);
 }
@@ -53,7 +54,6 @@ static enum err gone(struct log_iter *it, struct errbuf *e)
 static enum err enter(struct log_iter *it, struct errbuf *e)
 {
     struct log *l = it->log;
-    enum err rc = ERR_OK;
     leave(it);
     (void)pthread_mutex_lock(&l->lock);
     if (it->next >= atomic_load(&l->first)) {
@@ -64,19 +64,22 @@ static enum err enter(struct log_iter *it, struct errbuf *e)
         }
     }
     if (it->seg != NULL) {
-        rc = seg_open(&l->dir, it->seg->head.first, O_RDONLY, &it->fd,
-                      &it->head, e);
-        it->seg->readers += rc == ERR_OK;
+        /* From here on it may be unlinked, but not written over. */
+        it->seg->readers++;
+        it->head = it->seg->head;
     }
     (void)pthread_mutex_unlock(&l->lock);
     if (it->seg == NULL)
         return gone(it, e);
-    if (rc != ERR_OK) {
-        it->seg = NULL;
-        return rc;
+    /* Not under the lock: the loop takes it, and this reads a disk. */
+    enum err rc =
+        seg_open(&l->dir, it->head.first, O_RDONLY, &it->fd, &it->head, e);
+    if (rc == ERR_OK) {
+        rec_reader_init(&it->r, it->fd, it->head.salt, SEG_DATA);
+        return ERR_OK;
     }
-    rec_reader_init(&it->r, it->fd, it->head.salt, SEG_DATA);
-    return ERR_OK;
+    leave(it);
+    return it->next < log_first(l) ? gone(it, e) : rc;
 }
 
 /* Does a later segment hold it->next? */

@@ -90,18 +90,22 @@ static bool flush(struct log *l)
         log_fail(l, rc, "write");
         return false;
     }
+    uint64_t fill_at = keeper_fill_at(w->head.size);
+    bool crossed = w->off < fill_at && w->off + w->gathered >= fill_at;
     w->off += w->gathered;
     w->next += w->records;
     w->bytes += w->gathered;
+    atomic_store(&l->room, w->head.size > w->off ? w->head.size - w->off : 0);
     (void)pthread_mutex_lock(&l->lock);
     l->stats.records += w->records;
     l->stats.bytes += w->gathered;
     l->stats.writes++;
+    if (crossed)
+        (void)pthread_cond_signal(&l->keep);
     (void)pthread_mutex_unlock(&l->lock);
     w->iovs = 0;
     w->records = 0;
     w->gathered = 0;
-    atomic_store(&l->room, w->head.size > w->off ? w->head.size - w->off : 0);
     log_publish(l, w->next - 1, w->bytes, 0, 0);
     return true;
 }
