@@ -185,7 +185,6 @@ struct cmd_ctx {
     /* Tokens that this reply gives out, each followed by a line feed. If the
      * connection is gone before the reply left, they are taken back. */
     struct buf *leased;
-    struct slice session; /* exec sets it: the connection belongs to it now */
     void *host;           /* the server's own, for its own commands only */
 };
 

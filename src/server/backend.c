@@ -1,5 +1,6 @@
 #include "server/backend.h"
 
+#include "engine/engine.h"
 #include "log/log.h"
 #include "net/loop.h"
 #include "server/server.h"
@@ -14,14 +15,20 @@ static void on_wake(void *ud)
         loop_wake(s->loop);
 }
 
+static int sync_mode(const struct config *cf)
+{
+    static const enum log_sync_mode modes[] = {[FSYNC_ALWAYS] = LOG_ALWAYS,
+                                               [FSYNC_EVERYSEC] = LOG_EVERYSEC,
+                                               [FSYNC_NO] = LOG_NO};
+    return (int)modes[cf->appendfsync];
+}
+
 static void fill_options(struct server *s, struct store_options *o)
 {
     const struct config *cf = s->cf;
     store_options_default(o);
     o->dir = cf->dir;
-    o->log_sync = cf->appendfsync == FSYNC_ALWAYS     ? LOG_ALWAYS
-                  : cf->appendfsync == FSYNC_EVERYSEC ? LOG_EVERYSEC
-                                                      : LOG_NO;
+    o->log_sync = sync_mode(cf);
     o->log_segment_bytes = cf->log_segment_size;
     o->log_max_bytes = cf->log_max_bytes;
     o->generation_bytes = cf->generation_max_bytes;
@@ -50,40 +57,83 @@ enum err backend_open(struct server *s, struct errbuf *e)
     return store_open(&s->store, &o, e);
 }
 
+static void fill_engine_config(struct server *s, struct engine_config *c)
+{
+    const struct config *cf = s->cf;
+    engine_config_default(c);
+    c->seed = s->engine_seed;
+    c->lease_ms = cf->lease_default_ms;
+    c->keep_ms = cf->keep_default_ms;
+    c->keep_failed_ms = cf->dead_keep_ms;
+    c->crashes_max = (uint32_t)cf->max_crashes;
+    c->payload_max = cf->payload_max_size;
+    c->window_lane = (uint32_t)cf->window_lane_size;
+    c->window_due = (uint32_t)cf->window_due_size;
+}
+
 enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)
 {
-    return store_load_step(s->store, s->now, done, e);
+    bool loaded = false;
+    struct engine_config c;
+    *done = false;
+    if (s->engine != NULL)
+        return engine_load(s->engine, s->now, done, e);
+    enum err rc = store_load_step(s->store, s->now, &loaded, e);
+    if (rc != ERR_OK || !loaded)
+        return rc;
+    s->engine_seed = rng_next(&s->rng);
+    fill_engine_config(s, &c);
+    s->engine = engine_new(s->store, &c);
+    return ERR_OK;
+}
+
+void backend_configure(struct server *s)
+{
+    struct engine_config c;
+    if (s->engine != NULL) {
+        fill_engine_config(s, &c);
+        engine_configure(s->engine, &c);
+    }
+    if (s->store != NULL)
+        store_set_log_sync(s->store, sync_mode(s->cf));
 }
 
 void backend_close(struct server *s)
 {
-    if (s->store != NULL)
+    engine_free(&s->engine);
+    /* Half a replay must not be flushed as if it were all. */
+    if (s->loaded)
         store_close(&s->store);
+    else
+        store_abandon(&s->store);
     if (s->disk != NULL)
         mem_disk_free(&s->disk);
 }
 
 void backend_poll(struct server *s)
 {
-    if (s->state != SERVER_LOADING)
+    if (s->loaded)
         store_poll(s->store, s->now);
 }
 
 uint64_t backend_next_ms(struct server *s)
 {
-    return s->state == SERVER_LOADING ? 0 : store_next_poll_ms(s->store);
+    if (!s->loaded)
+        return 0;
+    uint64_t engine = engine_next_ms(s->engine, s->now);
+    uint64_t store = store_next_poll_ms(s->store);
+    return engine < store ? engine : store;
 }
 
 bool backend_tick(struct server *s, bool reap)
 {
-    (void)s;
-    (void)reap;
-    return false;
+    bool more = reap && engine_reap(s->engine, s->now);
+    return engine_tick(s->engine, s->now) || more;
 }
 
 uint64_t backend_commit(struct server *s)
 {
-    return store_commit(s->store, s->now);
+    return engine_commit(s->engine, s->now);
 }
 
 uint64_t backend_acked(const struct server *s)
@@ -162,24 +212,23 @@ void backend_fetch(struct server *s, struct gather *g, void (*done)(void *ud),
 
 void backend_unwait(struct server *s, struct waiter *w)
 {
-    (void)s;
-    (void)w;
+    engine_unwait(s->engine, w);
 }
 
 void backend_undo(struct server *s, struct slice tokens)
 {
-    (void)s;
-    (void)tokens;
+    while (tokens.len > 0) {
+        const char *end = (const char *)memchr(tokens.data, '\n', tokens.len);
+        ASSERT(end != NULL);
+        struct slice token = slice_of(tokens.data, (size_t)(end - tokens.data));
+        engine_lease_undo(s->engine, &token, 1, s->now);
+        tokens.data = end + 1;
+        tokens.len -= token.len + 1;
+    }
 }
 
-void backend_attach(struct server *s, struct slice session)
+void backend_client_gone(struct server *s, uint64_t client_id)
 {
-    (void)s;
-    (void)session;
-}
-
-void backend_detach(struct server *s, struct slice session)
-{
-    (void)s;
-    (void)session;
+    if (s->loaded)
+        engine_client_gone(s->engine, client_id, s->now);
 }

@@ -24,6 +24,8 @@ MUST_USE enum err backend_open_mem(struct server *s, struct mem_disk *disk,
 /* A slice of the start; *done when commands may run. */
 MUST_USE enum err backend_load_step(struct server *s, bool *done,
                                     struct errbuf *e);
+/* CONFIG SET changed something. */
+void backend_configure(struct server *s);
 void backend_close(struct server *s);
 
 /* Callbacks of finished fetches; sealing. */
@@ -52,7 +54,6 @@ void backend_fetch(struct server *s, struct gather *g, void (*done)(void *ud),
 void backend_unwait(struct server *s, struct waiter *w);
 /* Tokens, each followed by a line feed. */
 void backend_undo(struct server *s, struct slice tokens);
-void backend_attach(struct server *s, struct slice session);
-void backend_detach(struct server *s, struct slice session);
+void backend_client_gone(struct server *s, uint64_t client_id);
 
 #endif

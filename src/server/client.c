@@ -94,6 +94,10 @@ void client_accept(int fd, const struct addr *peer, void *ud)
     }
     c = client_new(s);
     c->flags = peer->kind == ADDR_UNIX ? CLIENT_UNIX : 0;
+    /* As Redis: a password that is set later does not lock out those who came
+     * before it. */
+    if (s->cf->requirepass[0] == '\0')
+        c->flags |= CLIENT_AUTHENTICATED;
     c->conn = conn_new(s->loop, fd, peer, &conn_ops, c);
     conn_no_delay(c->conn);
     conn_keepalive(c->conn, (uint32_t)s->cf->tcp_keepalive_s);
@@ -137,29 +141,14 @@ void client_close_after_reply(struct client *c)
     client_touch(c);
 }
 
-void client_attach_session(struct client *c, struct slice session)
-{
-    for (uint32_t i = 0; i < c->session_count; i++)
-        if (slice_eq(slice_str(c->sessions[i]), session))
-            return;
-    c->sessions = (char **)mem_realloc(c->sessions, (c->session_count + 1) *
-                                                        sizeof(*c->sessions));
-    c->sessions[c->session_count++] = mem_dup(session);
-    backend_attach(c->server, session);
-}
-
 static void client_free(struct client *c)
 {
     struct server *s = c->server;
     if (s->hooks.forget != NULL)
         s->hooks.forget(c);
     park_cancel(c);
-    for (uint32_t i = 0; i < c->session_count; i++) {
-        backend_detach(s, slice_str(c->sessions[i]));
-        mem_free(c->sessions[i]);
-    }
-    mem_free(c->sessions);
     gate_forget(c);
+    backend_client_gone(s, c->id);
     resp_parser_release(&c->parser);
     buf_release(&c->in);
     conn_free(&c->conn);

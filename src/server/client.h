@@ -98,8 +98,6 @@ struct client {
     struct mark *marks;
     uint32_t mark_count, mark_cap;
     struct list undos; /* struct undo.link: leases in replies not yet sent */
-    char **sessions;   /* of workers, attached to this connection */
-    uint32_t session_count;
     uint64_t soft_since_ms; /* over the soft limit since; 0 = is not */
 
     struct parked *parked; /* the one command that waits, or NULL */
@@ -153,9 +151,6 @@ size_t client_memory(const struct client *c);
 bool client_is_parked(const struct client *c);
 /* Must it authenticate before anything else? */
 bool client_needs_auth(const struct client *c);
-
-/* The connection belongs to a worker's session until it closes. */
-void client_attach_session(struct client *c, struct slice session);
 
 /* --- between the files of the core ---------------------------------------- */
 

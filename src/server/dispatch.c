@@ -129,7 +129,6 @@ static void fill(struct cmd_ctx *ctx, struct parked *p, struct client *c,
     ctx->client_name = c->name == NULL ? SLICE_EMPTY : slice_str(c->name);
     ctx->client_id = c->id;
     ctx->leased = &s->leased;
-    ctx->session = SLICE_EMPTY;
     ctx->host = c;
     buf_clear(&s->leased);
 }
@@ -197,8 +196,6 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
         s->tick_dirty = true;
         if (s->leased.len > 0)
             keep_undo(c);
-        if (ctx->session.len > 0)
-            client_attach_session(c, ctx->session);
     }
     gate_add(c, from, !is_free);
     step_reply_mode(c, mode);
@@ -319,8 +316,6 @@ enum err dispatch_inner(struct cmd_ctx *outer, const struct cmd_entry *entry,
         reply_error(outer->reply, rc, ctx.e.text);
         s->stats.errors++;
     }
-    if (ctx.session.len > 0)
-        outer->session = ctx.session;
     server_clock(s);
     s->stats.commands++;
     if (s->hooks.after != NULL)

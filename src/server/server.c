@@ -98,6 +98,18 @@ struct server *server_bare(struct conf *conf)
     return s;
 }
 
+static enum err on_config(void *ud, const struct config *now, struct errbuf *e)
+{
+    struct server *s = (struct server *)ud;
+    (void)now;
+    (void)e;
+    CHECK_OBJ(s, SERVER);
+    logger_set_level((enum log_level)s->cf->loglevel);
+    if (s->loaded)
+        backend_configure(s);
+    return ERR_OK;
+}
+
 enum err server_new(struct server **out, struct conf *conf, struct errbuf *e)
 {
     struct server *s = server_bare(conf);
@@ -110,6 +122,7 @@ enum err server_new(struct server **out, struct conf *conf, struct errbuf *e)
         server_free(&s);
         return rc;
     }
+    conf_on_set(conf, NULL, on_config, s);
     *out = s;
     return ERR_OK;
 }
@@ -122,6 +135,8 @@ static void stop_listening(struct server *s)
 
 void server_ready(struct server *s)
 {
+    s->state = SERVER_RUNNING;
+    s->loaded = true;
     s->fresh = false;
     server_refresh(s);
     say(LL_NOTICE, "Ready to accept connections (port %llu, %llu ms)",
@@ -171,7 +186,7 @@ void server_free(struct server **sp)
     LIST_FOR (it, &s->clients)
         client_kill(CONTAINER_OF(it, struct client, all));
     server_free_closing(s);
-    if (s->store != NULL && s->state != SERVER_LOADING)
+    if (s->loaded)
         (void)backend_commit(s);
     park_release(s);
     server_commands_release(s);

@@ -157,6 +157,7 @@ struct server {
     bool input_held;           /* too much is unsynced: nobody is read */
     bool paused_writes_only;   /* CLIENT PAUSE ... WRITE */
     uint64_t paused_until_ms;  /* CLIENT PAUSE; monotonic, 0 = is not */
+    bool loaded;               /* engine and store are whole */
     bool more_due;             /* the engine has more to do at once */
     bool running;              /* the run list is being emptied */
     bool fresh;                /* `now` was read in this turn */
@@ -180,6 +181,7 @@ struct server {
     uint64_t started_wall_ms, started_mono_ms;
     char run_id[RUN_ID_LEN + 1];
     struct rng rng;
+    uint64_t engine_seed;
     struct server_stats stats;
     uint64_t next_cron_ms, cron_count;
 

@@ -140,7 +140,6 @@ static void load(struct server *s)
         s->exit_code = 1;
         s->state = SERVER_STOPPING;
     } else if (done) {
-        s->state = SERVER_RUNNING;
         server_ready(s);
     }
 }

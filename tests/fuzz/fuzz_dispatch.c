@@ -5,6 +5,7 @@
 #include "server/backend.h"
 #include "server/client.h"
 #include "server/server.h"
+#include "server/tick.h"
 #include "store/mem.h"
 #include "util/logger.h"
 
@@ -31,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (rc == ERR_OK && !done)
         rc = backend_load_step(s, &done, &e);
     ASSERT(rc == ERR_OK);
-    s->state = SERVER_RUNNING;
+    server_ready(s);
     struct client *c = client_new(s);
     client_feed(c, slice_of(data, size));
     for (int i = 0; i < 8; i++) {

@@ -146,7 +146,7 @@ void rig_begin(struct rig *r, const char *directives,
     assert_ok(backend_open_mem(r->s, r->disk, &e));
     while (!done)
         assert_ok(backend_load_step(r->s, &done, &e));
-    r->s->state = SERVER_RUNNING;
+    server_ready(r->s);
     /* Only now: loading waits for its own sync. */
     if (knobs != NULL)
         *mem_knobs(r->disk) = *knobs;
