@@ -37,14 +37,14 @@ CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDEN)
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
 CFLAGS_lto := $(CFLAGS_release) -flto=auto
 LDFLAGS_lto := $(LDFLAGS_release) -O2 -flto=auto
-PROFILE := build/profile
-CFLAGS_pgogen := $(CFLAGS_lto) -fprofile-generate -fprofile-update=atomic \
-                 -fprofile-dir=$(abspath $(PROFILE))
-LDFLAGS_pgogen := $(LDFLAGS_lto) -fprofile-generate
-CFLAGS_pgo := $(CFLAGS_lto) -fprofile-use=$(abspath $(PROFILE)) \
-              -fprofile-partial-training -Wno-missing-profile \
-              -Wno-coverage-mismatch
-LDFLAGS_pgo := $(LDFLAGS_lto) -fprofile-use=$(abspath $(PROFILE))
+# Both stages of a profile have the same folder, because the counts lie beside
+# the objects; a change of stage changes the flags, so all is compiled again.
+PGO_gen := -fprofile-generate -fprofile-update=atomic
+PGO_use := -fprofile-use -fprofile-partial-training -Wno-missing-profile \
+           -Wno-coverage-mismatch
+PGO_STAGE ?= use
+CFLAGS_pgo := $(CFLAGS_lto) $(PGO_$(PGO_STAGE))
+LDFLAGS_pgo := $(LDFLAGS_lto) $(PGO_$(PGO_STAGE))
 # With their checks in the code, the compiler sees paths that do not exist.
 SANITIZE := -O1 -g -DBELFRY_DEBUG=1 -Wno-error=maybe-uninitialized \
             -Wno-error=stringop-overflow
@@ -64,7 +64,7 @@ LDFLAGS_fuzz := -fsanitize=address,undefined
 ifeq ($(VARIANT),fuzz)
 CC := $(CLANG)
 endif
-AR := $(if $(filter lto pgo pgogen,$(VARIANT)),gcc-ar,ar)
+AR := $(if $(filter lto pgo,$(VARIANT)),gcc-ar,ar)
 
 include deps/hdr.mk
 
@@ -286,12 +286,11 @@ bench-quick: all
 	@B=$(B) benchmarks/run --quick
 
 # `make RELEASE=pgo` wants a profile: `make profile` builds a server that
-# writes one, loads it for a while and leaves it in build/profile.
+# counts, and loads it for a while.
 .PHONY: profile
 profile:
-	@rm -rf $(PROFILE)
-	@$(MAKE) --no-print-directory VARIANT=pgogen all
-	@B=build/pgogen benchmarks/profile
+	@$(MAKE) --no-print-directory VARIANT=pgo PGO_STAGE=gen all
+	@B=build/pgo benchmarks/profile
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/etc/belfry \
