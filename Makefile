@@ -41,7 +41,7 @@ LDFLAGS_lto := $(LDFLAGS_release) -O2 -flto=auto
 # the objects; a change of stage changes the flags, so all is compiled again.
 PGO_gen := -fprofile-generate -fprofile-update=atomic
 PGO_use := -fprofile-use -fprofile-partial-training -Wno-missing-profile \
-           -Wno-coverage-mismatch
+           -Wno-coverage-mismatch -Wno-error
 PGO_STAGE ?= use
 CFLAGS_pgo := $(CFLAGS_lto) $(PGO_$(PGO_STAGE))
 LDFLAGS_pgo := $(LDFLAGS_lto) $(PGO_$(PGO_STAGE))

@@ -185,7 +185,7 @@ struct cmd_ctx {
     /* Tokens that this reply gives out, each followed by a line feed. If the
      * connection is gone before the reply left, they are taken back. */
     struct buf *leased;
-    void *host;           /* the server's own, for its own commands only */
+    void *host; /* the server's own, for its own commands only */
 };
 
 /* Park the caller until its waiter is woken or `deadline_mono_ms`

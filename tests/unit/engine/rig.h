@@ -1,7 +1,7 @@
 /* An engine on a disk in memory with a clock that the test moves. Every step
  * ends with a commit and engine_check(). */
-#ifndef TESTS_UNIT_ENGINE_RIG_H
-#define TESTS_UNIT_ENGINE_RIG_H
+#ifndef UNIT_ENGINE_RIG_H
+#define UNIT_ENGINE_RIG_H
 
 #include <setjmp.h>
 #include <stdarg.h>
