@@ -216,7 +216,7 @@ static enum err item_star(struct parser *ps)
     const struct field *f = &fields[ps->kind];
     ps->p++;
     note_interval(ps);
-    return range_end(ps, f->min, ps->kind == DOW ? 6 : f->max);
+    return range_end(ps, f->min, f->max);
 }
 
 /* H, H/step, H(a-b), H(a-b)/step: the hash picks the value, or where the steps

@@ -126,15 +126,27 @@ function randomPattern() {
   return f.join(" ");
 }
 
+function croners(pattern, zone, after) {
+  return new Cron(pattern, { timezone: zone.name })
+    .nextRun(new Date(after * 1000))?.getTime() ?? null;
+}
+
 // --- what is known ----------------------------------------------------------
 
-function reasonFor(pattern, zone, ours, theirs) {
+function reasonFor(pattern, zone, after, ours, theirs) {
   const f = pattern.split(" ");
   if (f.length === 5) f.unshift("0");
   const [second, minute, hour, dom, , dow] = f;
   const bare = dow.replace(/^\+/, "");
   const star = (s) => /^[*?]/.test(s) && s.length > 1;
-  if (star(dom) || star(bare)) return "leading star";
+  if ((star(dom) || star(bare)) && !dow.startsWith("+")) {
+    // With + croner, too, wants both fields to match.
+    f[5] = `+${dow}`;
+    const joined = f.join(" ");
+    theirs = croners(joined, zone, after);
+    return ours === theirs ? "leading star"
+      : reasonFor(joined, zone, after, ours, theirs);
+  }
   const times = [second, minute, hour];
   const fixed = times.every((s) => !/[*/]/.test(s));
   const single = times.every((s) => /^\d+$/.test(s));
@@ -143,9 +155,17 @@ function reasonFor(pattern, zone, ours, theirs) {
   if (jumps.some((c) => Math.abs(icuOffset(zone.name, c) -
       icuOffset(zone.name, c - 1)) > 3 * HOUR))
     return "a jump of more than three hours";
-  if (/L|#5/.test(dow) && ours !== null && (theirs === null || ours < theirs) &&
-      new Date(ours + icuOffset(zone.name, ours / 1000) * 1000).getUTCDate() <= 3)
-    return "croner looks behind the end of a short month";
+  if (ours !== null && (theirs === null || ours < theirs)) {
+    const wall = (t) => new Date((t + icuOffset(zone.name, t)) * 1000);
+    // Asked again from the month itself, croner must find what it missed.
+    if (wall(ours / 1000).getUTCDate() <= 3 &&
+        croners(pattern, zone, ours / 1000 - 1) === ours)
+      return "croner looks behind the end of a short month";
+    // The second before the jump is on another day than the one after.
+    if (fixed && jumps.includes(ours / 1000) &&
+        wall(ours / 1000 - 1).getUTCDate() !== wall(ours / 1000).getUTCDate())
+      return "a gap up to midnight";
+  }
   if (jumps.length > 0 && fixed && !single) return "several fixed times at a jump";
   return null;
 }
@@ -169,8 +189,7 @@ let same = 0, failed = 0;
 questions.forEach((q, i) => {
   let theirs, error = null;
   try {
-    theirs = new Cron(q.pattern, { timezone: q.zone.name })
-      .nextRun(new Date(q.after * 1000))?.getTime() ?? null;
+    theirs = croners(q.pattern, q.zone, q.after);
   } catch (e) {
     error = e.message;
   }
@@ -182,7 +201,7 @@ questions.forEach((q, i) => {
     return;
   }
   const reason = error === null && !mine.startsWith("error")
-    ? reasonFor(q.pattern, q.zone, ours, theirs) : null;
+    ? reasonFor(q.pattern, q.zone, q.after, ours, theirs) : null;
   if (reason !== null) {
     known.set(reason, (known.get(reason) ?? 0) + 1);
     return;

@@ -175,6 +175,27 @@ static void the_footer_s_rule_goes_on_for_ever(void **state)
         assert_int_equal(span.before, span.after);
         assert_int_equal(span.before + span.offset, 14400);
     }
+    /* J60 is 1 March in every year, 59 is 29 February if there is one, and the
+     * fifth Wednesday of February 2023 is the fourth. */
+    file_make(&b, NULL, 0, offsets, "AAA0BBB,J59/0,J60/0");
+    file_write("Julian", buf_slice(&b));
+    z = zone("Julian");
+    assert_int_equal(zone_offset_at(z, civil("2024-02-28 00:00:00")), 3600);
+    assert_int_equal(zone_offset_at(z, civil("2024-02-29 22:59:59")), 3600);
+    assert_int_equal(zone_offset_at(z, civil("2024-02-29 23:00:00")), 0);
+    assert_int_equal(zone_offset_at(z, civil("2023-02-28 22:59:59")), 3600);
+    assert_int_equal(zone_offset_at(z, civil("2023-02-28 23:00:00")), 0);
+    file_make(&b, NULL, 0, offsets, "AAA0BBB,59/0,M12.5.0");
+    file_write("Counted", buf_slice(&b));
+    z = zone("Counted");
+    assert_int_equal(zone_offset_at(z, civil("2024-02-28 23:59:59")), 0);
+    assert_int_equal(zone_offset_at(z, civil("2024-02-29 00:00:00")), 3600);
+    assert_int_equal(zone_offset_at(z, civil("2023-03-01 00:00:00")), 3600);
+    file_make(&b, NULL, 0, offsets, "AAA0BBB,M2.5.3/0,M12.5.0");
+    file_write("Fifth", buf_slice(&b));
+    z = zone("Fifth");
+    assert_int_equal(zone_offset_at(z, civil("2023-02-21 23:59:59")), 0);
+    assert_int_equal(zone_offset_at(z, civil("2023-02-22 00:00:00")), 3600);
     file_make(&b, NULL, 0, offsets, "XXX3YYY2,0/0,J365/23");
     file_write("Summer", buf_slice(&b)); /* daylight saving that never ends */
     z = zone("Summer");
@@ -236,6 +257,14 @@ static void broken_files_are_errors_that_say_what_is_wrong(void **state)
     file_write("Bad", buf_slice(&b));
     assert_int_equal(zone_get(SLICE_LIT("Bad"), &z, &e), ERR_CORRUPT);
     assert_non_null(strstr(e.text, "version"));
+    /* The second header follows the first block: two types, four letters. */
+    buf_clear(&b);
+    buf_add(&b, good.data, good.len);
+    b.data[44 + 2 * 6 + 4 + 31] = 1;
+    buf_add(&b, good.data, 12);
+    file_write("Bad", buf_slice(&b));
+    assert_int_equal(zone_get(SLICE_LIT("Bad"), &z, &e), ERR_CORRUPT);
+    assert_non_null(strstr(e.text, "leap seconds"));
     assert_null(z);
     file_remove("Bad");
     buf_release(&b);
@@ -296,7 +325,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    static const char *const names[] = {"Three", "Wide", "Summer", "Moving"};
+    static const char *const names[] = {"Three",   "Wide",  "Julian", "Summer",
+                                        "Counted", "Fifth", "Moving"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         file_remove(names[i]);
     zone_cache_clear();
