@@ -113,10 +113,8 @@ ssize_t io_read(int fd, void *data, size_t len, uint64_t off)
 
 enum err io_sync_dir(const struct log_dir *d, struct errbuf *e)
 {
-#ifndef BELFRY_SABOTAGE_NO_FSYNC
     if (fsync(d->fd) != 0)
         return err_sys(e, ERR_IO, errno, "cannot sync directory %s", d->path);
-#endif
     return ERR_OK;
 }
 

@@ -12,6 +12,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +37,12 @@ struct disk {
     struct rng rng;
     struct sector *v;
     size_t n, cap;
-    uint64_t dies_after; /* 0: never */
+    uint64_t dies_after;  /* 0: never */
+    pthread_mutex_t lock; /* the log has two threads of its own */
     bool dead;
     bool short_writes;
     uint64_t fail_write, fail_sync; /* the n-th from now; 0: never */
-    bool full;                      /* no allocation succeeds */
+    atomic_bool full;               /* no allocation succeeds */
     uint64_t writes, syncs;
 };
 
@@ -72,8 +75,9 @@ static inline void disk_note(struct disk *d, int fd, uint64_t n)
     assert_true(io_read(fd, s->old, SECTOR, n * SECTOR) >= 0);
 }
 
-static inline ssize_t disk_write(void *ud, int fd, const struct iovec *iov,
-                                 int n, uint64_t off)
+static inline ssize_t disk_write_locked(void *ud, int fd,
+                                        const struct iovec *iov, int n,
+                                        uint64_t off)
 {
     struct disk *d = (struct disk *)ud;
     size_t len = 0;
@@ -96,6 +100,18 @@ static inline ssize_t disk_write(void *ud, int fd, const struct iovec *iov,
     return pwritev(fd, iov, n, (off_t)off);
 }
 
+static inline ssize_t disk_write(void *ud, int fd, const struct iovec *iov,
+                                 int n, uint64_t off)
+{
+    struct disk *d = (struct disk *)ud;
+    (void)pthread_mutex_lock(&d->lock);
+    ssize_t rc = disk_write_locked(ud, fd, iov, n, off);
+    int why = errno;
+    (void)pthread_mutex_unlock(&d->lock);
+    errno = why;
+    return rc;
+}
+
 static inline void disk_forget(struct disk *d, ino_t ino)
 {
     size_t kept = 0;
@@ -105,7 +121,7 @@ static inline void disk_forget(struct disk *d, ino_t ino)
     d->n = kept;
 }
 
-static inline int disk_sync(void *ud, int fd)
+static inline int disk_sync_locked(void *ud, int fd)
 {
     struct disk *d = (struct disk *)ud;
     d->syncs++;
@@ -119,6 +135,17 @@ static inline int disk_sync(void *ud, int fd)
     return 0;
 }
 
+static inline int disk_sync(void *ud, int fd)
+{
+    struct disk *d = (struct disk *)ud;
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = disk_sync_locked(ud, fd);
+    int why = errno;
+    (void)pthread_mutex_unlock(&d->lock);
+    errno = why;
+    return rc;
+}
+
 static inline int disk_allocate(void *ud, int fd, uint64_t bytes)
 {
     struct disk *d = (struct disk *)ud;
@@ -129,13 +156,25 @@ static inline int disk_allocate(void *ud, int fd, uint64_t bytes)
     return fallocate(fd, 0, 0, (off_t)bytes);
 }
 
-static inline int disk_rename(void *ud, int dir, const char *from,
-                              const char *to)
+static inline int disk_rename_locked(void *ud, int dir, const char *from,
+                                     const char *to)
 {
     return disk_alive((struct disk *)ud) ? renameat(dir, from, dir, to) : 0;
 }
 
-static inline int disk_unlink(void *ud, int dir, const char *name)
+static inline int disk_rename(void *ud, int dir, const char *from,
+                              const char *to)
+{
+    struct disk *d = (struct disk *)ud;
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = disk_rename_locked(ud, dir, from, to);
+    int why = errno;
+    (void)pthread_mutex_unlock(&d->lock);
+    errno = why;
+    return rc;
+}
+
+static inline int disk_unlink_locked(void *ud, int dir, const char *name)
 {
     struct disk *d = (struct disk *)ud;
     struct stat st;
@@ -146,6 +185,17 @@ static inline int disk_unlink(void *ud, int dir, const char *name)
     return unlinkat(dir, name, 0);
 }
 
+static inline int disk_unlink(void *ud, int dir, const char *name)
+{
+    struct disk *d = (struct disk *)ud;
+    (void)pthread_mutex_lock(&d->lock);
+    int rc = disk_unlink_locked(ud, dir, name);
+    int why = errno;
+    (void)pthread_mutex_unlock(&d->lock);
+    errno = why;
+    return rc;
+}
+
 static inline void disk_init(struct disk *d, uint64_t seed)
 {
     *d = (struct disk){.io = {.write = disk_write,
@@ -154,12 +204,14 @@ static inline void disk_init(struct disk *d, uint64_t seed)
                               .rename = disk_rename,
                               .unlink = disk_unlink}};
     d->io.ud = d;
+    (void)pthread_mutex_init(&d->lock, NULL);
     rng_seed(&d->rng, seed);
 }
 
 static inline void disk_release(struct disk *d)
 {
     mem_free(d->v);
+    (void)pthread_mutex_destroy(&d->lock);
     d->v = NULL;
     d->n = d->cap = 0;
 }
