@@ -13,11 +13,34 @@
 
 static bool notify_off;
 
+static int ready_fd = -1;
+
+/* The parent waits for a byte; the end of the pipe without one means that the
+ * child died, and why is in its log. */
+static void wait_for_child(int fd)
+{
+    char byte;
+    ssize_t n;
+    do
+        n = read(fd, &byte, 1);
+    while (n < 0 && errno == EINTR);
+    exit(n == 1 ? 0 : 1);
+}
+
 void daemon_begin(void)
 {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        exit(1);
     pid_t pid = fork();
-    if (pid != 0)
-        exit(pid < 0 ? 1 : 0);
+    if (pid < 0)
+        exit(1);
+    if (pid > 0) {
+        (void)close(ends[1]);
+        wait_for_child(ends[0]);
+    }
+    (void)close(ends[0]);
+    ready_fd = ends[1];
     (void)setsid();
     int fd = open("/dev/null", O_RDWR);
     if (fd >= 0) {
@@ -27,6 +50,15 @@ void daemon_begin(void)
         if (fd > STDERR_FILENO)
             (void)close(fd);
     }
+}
+
+void daemon_ready(void)
+{
+    if (ready_fd < 0)
+        return;
+    (void)!write(ready_fd, "", 1);
+    (void)close(ready_fd);
+    ready_fd = -1;
 }
 
 enum err daemon_pidfile(const char *path, struct errbuf *e)

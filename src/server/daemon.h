@@ -9,6 +9,8 @@
 /* Go to the background; the parent exits when the child says it is ready or
  * dies. Call before threads and sockets exist. */
 void daemon_begin(void);
+/* Let the parent go. */
+void daemon_ready(void);
 
 MUST_USE enum err daemon_pidfile(const char *path, struct errbuf *e);
 void daemon_pidfile_remove(const char *path);

@@ -1,6 +1,9 @@
 #include "server/server.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "net/listener.h"
@@ -15,7 +18,10 @@
 #include "util/alloc.h"
 #include "util/logger.h"
 
-enum { READ_CAP = 64 * 1024 };
+enum {
+    READ_CAP = 64 * 1024,
+    OTHER_FILES = 1024 /* the log, RocksDB, listeners */
+};
 
 static void make_run_id(struct server *s)
 {
@@ -91,7 +97,7 @@ struct server *server_bare(struct conf *conf)
     s->fresh = false;
     server_refresh(s);
     s->started_wall_ms = s->now.wall_ms;
-    s->started_mono_ms = s->now.mono_ms;
+    s->started_mono_ms = s->polled_ms = s->now.mono_ms;
     s->read_cap = READ_CAP;
     s->read_buf = (char *)mem_alloc(s->read_cap);
     server_commands_init(s);
@@ -110,9 +116,29 @@ static enum err on_config(void *ud, const struct config *now, struct errbuf *e)
     return ERR_OK;
 }
 
+/* Room for maxclients; if the system gives less, connections are turned away
+ * earlier (see net/listener.h). */
+static void raise_file_limit(const struct config *cf)
+{
+    struct rlimit lim;
+    rlim_t want = (rlim_t)cf->maxclients + OTHER_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &lim) != 0 || lim.rlim_cur >= want)
+        return;
+    lim.rlim_cur = lim.rlim_max < want ? lim.rlim_max : want;
+    if (setrlimit(RLIMIT_NOFILE, &lim) != 0)
+        say(LL_WARNING, "cannot raise the number of open files: %s",
+            strerror(errno));
+    else if (lim.rlim_cur < want)
+        say(LL_WARNING,
+            "maxclients %llu wants %llu open files, the system allows %llu",
+            (unsigned long long)cf->maxclients, (unsigned long long)want,
+            (unsigned long long)lim.rlim_cur);
+}
+
 enum err server_new(struct server **out, struct conf *conf, struct errbuf *e)
 {
     struct server *s = server_bare(conf);
+    raise_file_limit(s->cf);
     enum err rc = loop_new(&s->loop, e);
     if (rc == ERR_OK)
         rc = listen_all(s, e);
@@ -142,6 +168,7 @@ void server_ready(struct server *s)
     say(LL_NOTICE, "Ready to accept connections (port %llu, %llu ms)",
         (unsigned long long)s->cf->port,
         (unsigned long long)(s->now.mono_ms - s->started_mono_ms));
+    daemon_ready();
     daemon_notify("READY=1\nSTATUS=Ready to accept connections");
 }
 

@@ -162,6 +162,7 @@ struct server {
     bool running;              /* the run list is being emptied */
     bool fresh;                /* `now` was read in this turn */
     uint32_t reads;            /* sockets that had bytes in this turn */
+    uint64_t polled_ms;        /* when the sockets were last looked at */
     uint64_t stalled_until_ms; /* leases are not reaped before */
     uint64_t wall_minus_mono_ms;
     int64_t wall_shift_ms; /* test builds: DEBUG SET-CLOCK */

@@ -105,10 +105,10 @@ static void cron(struct server *s)
 }
 
 /* Is it sure that nobody's acknowledgement waits in a socket? */
-static bool may_reap(struct server *s, uint64_t slept_ms)
+static bool may_reap(struct server *s, uint64_t absent_ms)
 {
     uint64_t now = s->now.mono_ms;
-    if (slept_ms > STALL_MS)
+    if (absent_ms > STALL_MS)
         s->stalled_until_ms = now + STALL_MAX_MS;
     if (s->stalled_until_ms == 0)
         return true;
@@ -164,9 +164,11 @@ void server_turn(struct server *s)
     loop_wait(s->loop, before, until);
     server_refresh(s);
     turn_us = s->now_us;
-    uint64_t expected = until > before ? until : before;
-    uint64_t late = s->now.mono_ms > expected ? s->now.mono_ms - expected : 0;
-    bool reap = may_reap(s, late);
+    /* How long nobody looked at the sockets, but for the wait itself. */
+    uint64_t gap = s->now.mono_ms - s->polled_ms;
+    uint64_t waited = until > before ? until - before : 0;
+    bool reap = may_reap(s, gap > waited ? gap - waited : 0);
+    s->polled_ms = s->now.mono_ms;
 
     signals_take(s);
     if (s->state == SERVER_LOADING)

@@ -187,6 +187,39 @@ static void a_drain_ends_every_wait(void **state)
     rig_end(&r);
 }
 
+/* After a stall an acknowledgement that waits in a socket comes first. */
+static void leases_are_spared_until_the_sockets_were_drained(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    rig_turn(&r);
+    assert_int_equal(r.s->stats.reaps_delayed, 0);
+    rig_send(fd, "T.FREE\r\n");
+    r.s->polled_ms -= 1000; /* as if the process had been stopped */
+    loop_wake(r.s->loop);
+    server_turn(r.s);
+    assert_int_equal(r.s->stats.reaps_delayed, 1);
+    loop_wake(r.s->loop);
+    server_turn(r.s); /* nothing more to read */
+    assert_int_equal(r.s->stats.reaps_delayed, 1);
+    assert_int_equal(r.s->stalled_until_ms, 0);
+    /* Sockets that never fall silent do not keep leases alive for ever. */
+    r.s->polled_ms -= 1000;
+    r.s->stalled_until_ms = r.s->now.mono_ms;
+    rig_send(fd, "T.FREE\r\n");
+    loop_wake(r.s->loop);
+    server_turn(r.s);
+    r.s->stalled_until_ms = r.s->now.mono_ms - 1;
+    rig_send(fd, "T.FREE\r\n");
+    loop_wake(r.s->loop);
+    server_turn(r.s);
+    assert_int_equal(r.s->stalled_until_ms, 0);
+    close(fd);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +230,7 @@ int main(void)
         cmocka_unit_test(a_caller_that_hangs_up_is_forgotten),
         cmocka_unit_test(input_behind_a_waiting_command_is_bounded),
         cmocka_unit_test(a_drain_ends_every_wait),
+        cmocka_unit_test(leases_are_spared_until_the_sockets_were_drained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
