@@ -92,6 +92,13 @@ static void a_seed_repeats_its_numbers(void **state)
     for (int i = 0; i < 10; i++)
         assert_in_range(seen[i], 850, 1150);
     assert_int_equal(rng_below(&a, 1), 0);
+    /* xoshiro256** as its authors print it for this state. */
+    struct rng known = {{1, 2, 3, 4}};
+    assert_true(rng_next(&known) == 11520);
+    assert_true(rng_next(&known) == 0);
+    assert_true(rng_next(&known) == 1509978240);
+    assert_true(rng_next(&known) == 1215971899390074240u);
+    assert_true(rng_next(&known) == 1216172134540287360u);
 }
 
 static void errors_say_what_and_never_break_the_line(void **state)

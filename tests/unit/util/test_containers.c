@@ -117,6 +117,27 @@ static void a_map_finds_everything_while_it_grows(void **state)
     map_release(&m);
 }
 
+static void a_map_is_walked_once_at_any_moment_of_its_growth(void **state)
+{
+    (void)state;
+    static struct item items[200];
+    for (uint64_t n = 0; n <= 200; n++) {
+        struct map m;
+        map_init(&m, same);
+        for (uint64_t i = 0; i < n; i++) {
+            items[i].key = i;
+            struct slice s = slice_of(&items[i].key, sizeof(uint64_t));
+            map_add(&m, &items[i].map, hash64(s));
+        }
+        size_t count = 0;
+        void *ud[] = {&m, &count};
+        map_each(&m, count_even, ud);
+        assert_int_equal(count, n);
+        assert_int_equal(m.len, n / 2);
+        map_release(&m);
+    }
+}
+
 static void members_of_equal_hash_are_told_apart(void **state)
 {
     (void)state;
@@ -167,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_heap_gives_its_members_in_order),
         cmocka_unit_test(a_map_finds_everything_while_it_grows),
+        cmocka_unit_test(a_map_is_walked_once_at_any_moment_of_its_growth),
         cmocka_unit_test(members_of_equal_hash_are_told_apart),
         cmocka_unit_test(a_list_keeps_order_and_removes_in_the_loop),
     };
