@@ -127,16 +127,40 @@ enum rec_status rec_reader_retry(struct rec_reader *r, struct log_record *rec)
     return rec_reader_next(r, rec);
 }
 
-enum rec_status rec_reader_search(struct rec_reader *r, struct log_record *rec)
+/* The first offset in `s` where the index of a head could be one of the
+ * `most` above `last`; s.len if there is none. Cheap, because a start reads a
+ * whole segment this way and nearly all of it is zeroes or older records. */
+static size_t likely_head(struct slice s, uint64_t last, uint64_t most)
 {
-    for (;; r->off += REC_ALIGN) {
+    const unsigned char *p = (const unsigned char *)s.data;
+    size_t i = 0;
+    for (; i + REC_HEAD <= s.len; i += REC_ALIGN) {
+        uint64_t index = get_le64(p + i + 16);
+        if (index - last - 1 < most)
+            return i;
+    }
+    return i;
+}
+
+enum rec_status rec_reader_search(struct rec_reader *r, uint64_t last,
+                                  uint64_t end, struct log_record *rec)
+{
+    uint64_t most = end / REC_HEAD;
+    r->ahead = AHEAD_MAX;
+    while (r->off + REC_HEAD <= end) {
         struct slice s;
         if (!window(r, r->off, REC_HEAD, &s))
             return REC_IO;
         if (s.len < REC_HEAD)
-            return REC_BLANK;
-        /* Skip to something that looks like a head before reading on. */
-        if (rec_need(s, r->salt) != 0 && rec_reader_next(r, rec) == REC_OK)
-            return REC_OK;
+            break; /* the file is shorter than its head says */
+        size_t skip = likely_head(s, last, most);
+        r->off += skip;
+        if (skip + REC_HEAD > s.len)
+            continue; /* on to the next window */
+        enum rec_status st = rec_reader_next(r, rec);
+        if (st == REC_OK || st == REC_IO)
+            return st;
+        r->off += REC_ALIGN;
     }
+    return REC_BLANK;
 }

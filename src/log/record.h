@@ -93,7 +93,10 @@ enum rec_status rec_reader_next(struct rec_reader *r, struct log_record *rec);
 /* Forget the window and try again. */
 enum rec_status rec_reader_retry(struct rec_reader *r, struct log_record *rec);
 
-/* The next good record anywhere behind r->off: what stands behind damage. */
-enum rec_status rec_reader_search(struct rec_reader *r, struct log_record *rec);
+/* The next good record with an index above `last` that stands anywhere from
+ * r->off to `end`, the length of the file: what is behind damage. Looks at
+ * every eighth byte, 64 MiB in some 10 ms. */
+enum rec_status rec_reader_search(struct rec_reader *r, uint64_t last,
+                                  uint64_t end, struct log_record *rec);
 
 #endif

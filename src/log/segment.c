@@ -192,13 +192,14 @@ static enum err io_error(const struct log_dir *d, const struct seg_head *head,
 
 /* What stands behind the first unreadable place decides whether that place is
  * damage or the torn end (invariant 4). */
-static enum rec_status scan_after(struct rec_reader *r, struct seg_scan *out)
+static enum rec_status scan_after(struct rec_reader *r, uint64_t size,
+                                  struct seg_scan *out)
 {
     struct log_record rec;
     enum rec_status st;
     r->off = out->end + REC_ALIGN;
-    while ((st = rec_reader_search(r, &rec)) == REC_OK) {
-        if (rec.index <= out->last + 1 || rec.epoch < out->epoch)
+    while ((st = rec_reader_search(r, out->last + 1, size, &rec)) == REC_OK) {
+        if (rec.epoch < out->epoch)
             continue; /* from before a suffix was cut */
         out->after++;
         out->after_end = r->off;
@@ -246,7 +247,7 @@ enum err seg_scan(const struct log_dir *d, int fd, const struct seg_head *head,
         if (rc != ERR_OK)
             goto out;
     }
-    if (out->why == REC_IO || scan_after(&r, out) == REC_IO)
+    if (out->why == REC_IO || scan_after(&r, head->size, out) == REC_IO)
         rc = io_error(d, head, r.off, e);
 
 out:

@@ -50,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     struct seg_head head = {.first = 5, .epoch = 2, .salt = SALT};
     uint64_t off = SEG_DATA, good = data[0] % 4;
+    head.size = SEG_DATA + 4 * (REC_HEAD + 8) + size;
     if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)SEG_DATA) != 0)
         return 0;
     for (uint64_t i = 0; i < good; i++) {
