@@ -133,20 +133,22 @@ static enum err create(struct log *l, uint64_t first, struct errbuf *e)
 /* Invariant 7: bytes that a failed sync left in clean pages would be gone with
  * the next power cut, after we had called them durable. */
 static enum err write_again(struct log *l, int fd, const struct seg_head *head,
-                            const struct seg_scan *s, struct log_found *found,
-                            struct errbuf *e)
+                            uint64_t end, uint64_t named,
+                            struct log_found *found, struct errbuf *e)
 {
     struct rec_reader r;
     struct log_record rec;
     int why = 0;
+    if (found->last <= named)
+        return ERR_OK;
     rec_reader_init(&r, fd, head->salt, SEG_DATA);
-    while (why == 0 && r.off < s->end) {
+    while (why == 0 && r.off < end) {
         uint64_t at = r.off;
         if (rec_reader_next(&r, &rec) != REC_OK) {
             why = EIO;
             break;
         }
-        if (rec.index <= s->named)
+        if (rec.index <= named)
             continue;
         why = io_write_bytes(l->dir.io, fd, rec.entry.data - REC_HEAD,
                              (size_t)(r.off - at), at);
@@ -188,11 +190,16 @@ static enum err repair_newest(struct log *l, const struct check *c,
     const struct seg_scan *s = &c->end;
     struct seg_head head;
     int fd;
+    found->last = s->last;
     enum err rc =
         seg_open(&l->dir, c->names[c->count - 1], O_RDWR, &fd, &head, e);
     if (rc != ERR_OK)
         return rc;
-    rc = write_again(l, fd, &head, s, found, e);
+    /* After a clean stop the watermark knows of more than the records do. */
+    uint64_t named = s->named;
+    if (c->mark_state == MARK_GOOD && c->mark.durable > named)
+        named = c->mark.durable;
+    rc = write_again(l, fd, &head, s->end, named, found, e);
     if (rc == ERR_OK)
         rc = clear_tail(l, fd, &head, s, found, e);
     int why = rc == ERR_OK ? io_sync(l->dir.io, fd) : 0;
