@@ -176,9 +176,11 @@ enum err listener_unix(struct listener **out, struct loop *loop,
         return err_sys(e, ERR_IO, errno, "unixsocket %s", path);
     /* The file gets the mode of the socket, less the umask: it is never open to
      * more people than `perm` says. chmod() then gives what umask took. */
-    (void)fchmod(fd, (mode_t)perm);
+    if (perm != 0)
+        (void)fchmod(fd, (mode_t)perm);
     if (bind(fd, (const struct sockaddr *)&sun, sizeof(sun)) != 0 ||
-        chmod(path, (mode_t)perm) != 0 || listen(fd, (int)backlog) != 0) {
+        (perm != 0 && chmod(path, (mode_t)perm) != 0) ||
+        listen(fd, (int)backlog) != 0) {
         int errnum = errno;
         (void)close(fd);
         return err_sys(e, ERR_IO, errnum, "cannot listen on unixsocket %s",

@@ -27,7 +27,8 @@ MUST_USE enum err listener_tcp(struct listener **out, struct loop *l,
                                uint32_t backlog, accept_fn fn, void *ud,
                                struct errbuf *e);
 
-/* A socket file with mode `perm` from its first moment. What a crash left is
+/* A socket file with mode `perm` from its first moment; 0 is what the umask
+ * leaves. What a crash left is
  * replaced, what somebody listens on is not. */
 MUST_USE enum err listener_unix(struct listener **out, struct loop *l,
                                 const char *path, uint32_t perm,

@@ -133,7 +133,7 @@ bool backend_tick(struct server *s, bool reap)
 
 uint64_t backend_commit(struct server *s)
 {
-    return engine_commit(s->engine, s->now);
+    return s->loaded ? engine_commit(s->engine, s->now) : backend_last(s);
 }
 
 uint64_t backend_acked(const struct server *s)
@@ -187,7 +187,7 @@ enum err backend_may_write(struct server *s, bool new_work, struct errbuf *e)
 
 struct gather *backend_gather_new(struct server *s)
 {
-    return s->store == NULL ? NULL : gather_new(s->store);
+    return s->loaded ? gather_new(s->store) : NULL;
 }
 
 void backend_gather_free(struct server *s, struct gather **g)

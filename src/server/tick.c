@@ -22,7 +22,13 @@
 #include "server/signals.h"
 #include "util/logger.h"
 
-enum { CRON_MS = 100, STALL_MS = 200, STALL_MAX_MS = 2000 };
+enum {
+    CRON_MS = 100,
+    STALL_MS = 200,
+    STALL_MAX_MS = 2000,
+    LINGER_MS = 60000,
+    ARGS_KEPT = 4096
+};
 
 void server_clock(struct server *s)
 {
@@ -69,8 +75,9 @@ static uint64_t wait_until(struct server *s)
 {
     uint64_t until = s->next_cron_ms;
     struct heap_node *n = heap_top(&s->deadlines);
-    if (s->state == SERVER_LOADING || s->more_due || !list_empty(&s->resume) ||
-        !list_empty(&s->run) || !list_empty(&s->closing))
+    if (s->state == SERVER_LOADING || s->more_due || s->tick_dirty ||
+        !list_empty(&s->resume) || !list_empty(&s->run) ||
+        !list_empty(&s->dirty) || !list_empty(&s->closing))
         return 0;
     if (n != NULL) {
         uint64_t ms =
@@ -90,10 +97,16 @@ static void cron(struct server *s)
         s->hooks.cron(s);
     if (s->cron_count % 10 != 0)
         return;
+    /* One command of a million words need not be remembered for ever. */
+    if (s->args.cap > ARGS_KEPT)
+        resp_args_release(&s->args);
     uint64_t timeout_ms = s->cf->timeout_s * 1000;
     LIST_FOR (it, &s->clients) {
         struct client *c = CONTAINER_OF(it, struct client, all);
         gate_check_soft(c);
+        if ((c->flags & CLIENT_CLOSE_AFTER) && c->conn != NULL &&
+            s->now.mono_ms - c->active_mono_ms > LINGER_MS)
+            client_kill(c); /* its last reply is never read */
         if (timeout_ms == 0 || c->conn == NULL || c->parked != NULL ||
             client_class(c) == CLASS_PUBSUB ||
             s->now.mono_ms - c->active_mono_ms <= timeout_ms)

@@ -162,6 +162,13 @@ static void the_socket_file_of_a_crash_is_replaced(void **state)
                      ERR_IO);
     assert_non_null(strstr(e.text, "is not a socket"));
     (void)unlink(path);
+    struct stat st;
+    mode_t old = umask(027);
+    assert_ok(listener_unix(&a, l, path, 0, 16, on_accept, NULL, &e));
+    (void)umask(old);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0750);
+    listener_close(&a);
     (void)rmdir(dir);
     loop_free(&l);
 }
