@@ -76,12 +76,13 @@ static void add_range(const struct value_spec *spec, struct buf *out)
         spec->type == OPT_MS ? add_duration : NULL;
     if (!bounded(spec))
         return;
-    buf_add_str(out, has_max(spec) ? " from " : " of at least ");
+    bool closed = has_max(spec) && spec->max != INT64_MAX;
+    buf_add_str(out, closed ? " from " : " of at least ");
     if (add != NULL)
         add(out, (uint64_t)spec->min);
     else
         buf_add_i64(out, spec->min);
-    if (!has_max(spec))
+    if (!closed)
         return;
     buf_add_str(out, " to ");
     if (add != NULL)

@@ -69,7 +69,7 @@ static enum err help_exec(struct cmd_ctx *c)
 }
 
 static const struct arg get_args[] = {
-    {"count", OPT(I64, count), .optional = true, .min = -1},
+    {"count", OPT(I64, count), .optional = true, .min = -1, .max = INT64_MAX},
     {0},
 };
 

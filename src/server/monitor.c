@@ -69,6 +69,8 @@ void monitor_before(struct client *c, const struct cmd_entry *entry,
     }
     LIST_FOR (it, &s->parts->monitors) {
         struct monitor *m = CONTAINER_OF(it, struct monitor, link);
+        if (m->client == c) /* it can say RESET and QUIT only */
+            continue;
         struct reply r = client_push_begin(m->client, false);
         reply_simple(&r, buf_cstr(&line));
         client_push_end(m->client);

@@ -15,10 +15,10 @@ namespace eval resp {
 }
 
 oo::class create resp::client {
-    variable chan pushes
+    variable chan in
 
     constructor {host {port 0}} {
-        set pushes {}
+        set in ""
         if {$port == 0} {
             # Tcl has no Unix sockets; python3 carries the bytes.
             set chan [open [list | python3 \
@@ -26,7 +26,7 @@ oo::class create resp::client {
         } else {
             set chan [socket $host $port]
         }
-        fconfigure $chan -translation binary -buffering full -blocking 1
+        fconfigure $chan -translation binary -buffering full -blocking 0
     }
     destructor {
         catch {close $chan}
@@ -36,6 +36,7 @@ oo::class create resp::client {
 
     # --- out -----------------------------------------------------------------
     method raw {bytes} {
+        # What the kernel does not take at once, Tcl keeps and sends later.
         puts -nonewline $chan $bytes
         flush $chan
     }
@@ -57,59 +58,55 @@ oo::class create resp::client {
     }
 
     # --- in ------------------------------------------------------------------
-    # Waits for one readable byte at most resp::timeout_ms, so that a test that
-    # waits for what never comes fails instead of hanging.
-    method wait_readable {} {
-        fconfigure $chan -blocking 0
-        set end [expr {[clock milliseconds] + $resp::timeout_ms}]
+    # More bytes into `in`; waits at most until `end`, so that a test that waits
+    # for what never comes fails instead of hanging.
+    method fill {end} {
         while {1} {
-            set c [read $chan 1]
-            if {$c ne ""} break
+            set more [read $chan]
+            if {$more ne ""} {
+                append in $more
+                return
+            }
             if {[eof $chan]} {
-                fconfigure $chan -blocking 1
                 return -code error -errorcode {RESP CLOSED} "connection closed"
             }
             set left [expr {$end - [clock milliseconds]}]
             if {$left <= 0} {
-                fconfigure $chan -blocking 1
                 return -code error -errorcode {RESP TIMEOUT} \
                     "no reply within $resp::timeout_ms ms"
             }
             set done [namespace current]::waited
-            set $done 0
             fileevent $chan readable [list set $done 1]
             set timer [after $left [list set $done 2]]
             vwait $done
             after cancel $timer
             fileevent $chan readable {}
         }
-        fconfigure $chan -blocking 1
-        return $c
     }
+    method deadline {} {expr {[clock milliseconds] + $resp::timeout_ms}}
     method line {} {
-        if {[gets $chan text] < 0} {
-            return -code error -errorcode {RESP CLOSED} "connection closed"
-        }
+        set end [my deadline]
+        while {[set at [string first \n $in]] < 0} {my fill $end}
+        set text [string range $in 0 $at-1]
+        set in [string range $in $at+1 end]
         return [string trimright $text "\r"]
     }
     method bytes {n} {
-        if {$n == 0} {return ""}
-        set first [my wait_readable]
-        set rest [expr {$n > 1 ? [read $chan [expr {$n - 1}]] : ""}]
-        if {[string length $rest] < $n - 1} {
-            return -code error -errorcode {RESP CLOSED} "connection closed"
-        }
-        return $first$rest
+        set end [my deadline]
+        while {[string length $in] < $n} {my fill $end}
+        set bytes [string range $in 0 $n-1]
+        set in [string range $in $n end]
+        return $bytes
     }
     # Everything until the server closes, at most the timeout long.
     method rest {} {
-        set all ""
-        while {![catch {my wait_readable} c opt]} {
-            append all $c
-        }
+        set end [my deadline]
+        while {![catch {my fill $end} message opt]} {}
         if {[dict get $opt -errorcode] ne {RESP CLOSED}} {
             return -code error "not closed within $resp::timeout_ms ms"
         }
+        set all $in
+        set in ""
         return $all
     }
     method items {n} {
@@ -122,8 +119,9 @@ oo::class create resp::client {
     }
     # {type value}; pushes are returned as they come.
     method value {} {
-        set type [my wait_readable]
         set text [my line]
+        set type [string index $text 0]
+        set text [string range $text 1 end]
         switch -exact -- $type {
             + {return [list simple [encoding convertfrom utf-8 $text]]}
             - {return [list error [encoding convertfrom utf-8 $text]]}

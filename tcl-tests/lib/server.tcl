@@ -43,10 +43,10 @@ proc spawn_server {} {
     set end [expr {[clock milliseconds] + 20000}]
     while {1} {
         if {![catch {resp::client new 127.0.0.1 [srv port]} c]} {
-            # A server with a password or still loading is there, too.
-            set failed [catch {$c do PING} reply]
+            catch {$c auth [server_password]}
+            set failed [catch {$c info persistence} reply]
             $c destroy
-            if {!$failed || [string match {NOAUTH*} $reply]} break
+            if {!$failed && [string match *\nloading:0* $reply]} break
         }
         if {![process_alive $pid] || [clock milliseconds] > $end} {
             error "the server did not start:\n[server_output]"
@@ -70,11 +70,14 @@ proc wait_exit {pid ms} {
     return 1
 }
 
+proc server_password {} {
+    if {![dict exists [srv config] requirepass]} {return ""}
+    return [dict get [srv config] requirepass]
+}
+
 proc connect_r {} {
     dict set ::server r [resp::client new 127.0.0.1 [srv port]]
-    set password [expr {[dict exists [srv config] requirepass] ?
-        [dict get [srv config] requirepass] : ""}]
-    if {$password ne ""} {r auth $password}
+    if {[server_password] ne ""} {r auth [server_password]}
 }
 
 proc client {} {
@@ -107,7 +110,7 @@ proc stop_server {} {
             "still there after 15 s:\n[server_output]"
     }
     set text [server_output]
-    if {[regexp {(Sanitizer|runtime error:|assertion failed|Backtrace)} $text]
+    if {[regexp {(Sanitizer|runtime error:|assertion failed|CRASH REPORT)} $text]
             && ![dict get $::server crash_ok]} {
         record_failure "the server says nothing bad" [string range $text end-4000 end]
     }

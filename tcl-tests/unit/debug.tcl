@@ -1,0 +1,27 @@
+start_server {tags {server}} {
+    test {DEBUG SLEEP stops the server for a while} {
+        set start [clock milliseconds]
+        assert_equal OK [r debug sleep 0.05]
+        assert_range [expr {[clock milliseconds] - $start}] 50 5000
+        assert_error "ERR DEBUG SLEEP: seconds wants a number from 0 to 3600, not 'x'" {
+            r debug sleep x
+        }
+    }
+    test {DEBUG SET-CLOCK is accepted} {
+        assert_equal OK [r debug set-clock 86400000]
+        assert_equal OK [r debug set-clock 0]
+    }
+}
+start_server {tags {server} config {enable-debug-command no}} {
+    test {DEBUG is refused unless it was enabled} {
+        assert_error "* DEBUG command not allowed*" {r debug sleep 0}
+    }
+}
+start_server {tags {server}} {
+    test {a crash leaves a report in the log} {
+        dict set ::server crash_ok 1
+        catch {r debug panic}
+        assert {[wait_exit [srv pid] 10000]}
+        assert_match {*CRASH REPORT*backtrace*} [server_output]
+    }
+}
