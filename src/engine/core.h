@@ -527,7 +527,8 @@ bool handler_says_permanent(const struct job *j, struct slice type);
 /* A job became ready: wake the first in line who may have it. */
 void wait_wake(struct engine *e, struct queue *q, struct handler *h,
                uint64_t n);
-void wait_job_ended(struct engine *e, const struct id *id);
+void wait_job_ended(struct engine *e, const struct id *id,
+                    enum job_state state);
 void waits_init(struct engine *e);
 void waits_free(struct engine *e);
 

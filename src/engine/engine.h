@@ -205,6 +205,9 @@ void engine_wait_lease(struct engine *e, struct waiter *w,
 /* Wait until one of these jobs ends. */
 void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
                       uint32_t n);
+/* How a job ended that this waiter waited for, also if nothing of it is kept;
+ * 0: it has not, as far as the waiter was told. */
+enum job_state engine_waited(const struct waiter *w, const struct id *id);
 /* Leave all lines; a wake-up that was meant for `w` goes to the next. */
 void engine_unwait(struct engine *e, struct waiter *w);
 
@@ -306,6 +309,11 @@ MUST_USE enum err engine_find(struct engine *e, struct gather *g,
 MUST_USE enum err engine_get(struct engine *e, struct gather *g,
                              struct slice ref, struct now now,
                              struct job_view *v, struct errbuf *err);
+
+/* The state alone. Errors: ERR_NOTFOUND, ERR_SYNTAX. */
+MUST_USE enum err engine_state(struct engine *e, struct gather *g,
+                               struct slice ref, struct now now,
+                               enum job_state *state, struct errbuf *err);
 
 struct execution_view {
     uint32_t n;

@@ -338,7 +338,7 @@ void job_finish(struct engine *e, struct gather *g, struct job *j,
     job_move(e, j, state);
     e->stats.jobs_live--;
     job_free(e, j);
-    wait_job_ended(e, &id);
+    wait_job_ended(e, &id, state);
 }
 
 /* --- ends of executions -------------------------------------------------- */

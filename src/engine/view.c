@@ -71,6 +71,19 @@ enum err job_state_of(struct engine *e, struct gather *g, const struct id *id,
     return ERR_OK;
 }
 
+enum err engine_state(struct engine *e, struct gather *g, struct slice ref,
+                      struct now now, enum job_state *state, struct errbuf *err)
+{
+    struct id id;
+    (void)now;
+    enum err rc = engine_find(e, g, ref, &id, err);
+    if (rc == ERR_OK)
+        rc = job_state_of(e, g, &id, state, err);
+    if (rc == ERR_NOTFOUND)
+        return err_set(err, rc, "no such job");
+    return rc;
+}
+
 /* --- one job ------------------------------------------------------------- */
 
 static void view_more(const struct engine *e, struct job_view *v,

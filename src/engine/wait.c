@@ -11,7 +11,9 @@ struct spot {
     struct list in; /* queue.waiters or job_wait.spots */
     struct wait *wait;
     struct queue *queue;
-    struct job_wait *job;
+    struct job_wait *job; /* while linked */
+    struct id id;
+    uint8_t ended; /* the state in which the job ended, 0: not yet */
 };
 
 struct wait {
@@ -172,28 +174,54 @@ void engine_wait_lease(struct engine *e, struct waiter *w,
             stand(&wait->spots[i]);
 }
 
+static void stand_for_job(struct engine *e, struct spot *s)
+{
+    struct map_node *m = map_get(&e->job_waits, id_hash(&s->id), &s->id);
+    if (m != NULL) {
+        s->job = CONTAINER_OF(m, struct job_wait, by_id);
+    } else {
+        s->job = NEW(struct job_wait);
+        s->job->id = s->id;
+        list_init(&s->job->spots);
+        map_add(&e->job_waits, &s->job->by_id, id_hash(&s->id));
+    }
+    list_append(&s->job->spots, &s->in);
+}
+
+/* Asking again keeps what was learnt about jobs that have ended. */
 void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
                       uint32_t n)
 {
     struct wait *wait = w->engine_private;
-    if (wait != NULL)
+    if (wait != NULL && !wait->for_jobs) {
         engine_unwait(e, w);
-    wait = wait_new(e, w, n, 0);
-    wait->for_jobs = true;
-    for (uint32_t i = 0; i < n; i++) {
-        struct map_node *m = map_get(&e->job_waits, id_hash(&ids[i]), &ids[i]);
-        struct job_wait *jw;
-        if (m != NULL) {
-            jw = CONTAINER_OF(m, struct job_wait, by_id);
-        } else {
-            jw = NEW(struct job_wait);
-            jw->id = ids[i];
-            list_init(&jw->spots);
-            map_add(&e->job_waits, &jw->by_id, id_hash(&ids[i]));
-        }
-        wait->spots[i].job = jw;
-        list_append(&jw->spots, &wait->spots[i].in);
+        wait = NULL;
     }
+    if (wait == NULL) {
+        wait = wait_new(e, w, n, 0);
+        wait->for_jobs = true;
+        for (uint32_t i = 0; i < n; i++)
+            wait->spots[i].id = ids[i];
+    }
+    ASSERT(wait->spots_n == n);
+    wait->woken = false;
+    for (uint32_t i = 0; i < n; i++) {
+        bool twice = false; /* the same job: one spot is enough */
+        for (uint32_t k = 0; k < i && !twice; k++)
+            twice = id_eq(&wait->spots[k].id, &wait->spots[i].id);
+        if (!twice && wait->spots[i].ended == 0 &&
+            !list_linked(&wait->spots[i].in))
+            stand_for_job(e, &wait->spots[i]);
+    }
+}
+
+enum job_state engine_waited(const struct waiter *w, const struct id *id)
+{
+    const struct wait *wait = w->engine_private;
+    for (uint32_t i = 0; wait != NULL && i < wait->spots_n; i++)
+        if (wait->for_jobs && id_eq(&wait->spots[i].id, id))
+            return (enum job_state)wait->spots[i].ended;
+    return (enum job_state)0;
 }
 
 void engine_unwait(struct engine *e, struct waiter *w)
@@ -214,7 +242,7 @@ void engine_unwait(struct engine *e, struct waiter *w)
     e->waiters_n--;
 }
 
-void wait_job_ended(struct engine *e, const struct id *id)
+void wait_job_ended(struct engine *e, const struct id *id, enum job_state state)
 {
     if (e->job_waits.len == 0)
         return;
@@ -225,7 +253,11 @@ void wait_job_ended(struct engine *e, const struct id *id)
     for (;;) {
         struct list *it = list_first(&jw->spots);
         bool last = it->next == &jw->spots;
-        wake(e, CONTAINER_OF(it, struct spot, in)->wait); /* frees jw at last */
+        struct wait *wait = CONTAINER_OF(it, struct spot, in)->wait;
+        for (uint32_t i = 0; i < wait->spots_n; i++)
+            if (id_eq(&wait->spots[i].id, id))
+                wait->spots[i].ended = (uint8_t)state;
+        wake(e, wait); /* frees jw with its last spot */
         if (last)
             return;
     }

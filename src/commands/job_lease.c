@@ -1,0 +1,122 @@
+/* JOB.LEASE: get jobs to do, or wait for them. */
+#include "commands/command.h"
+#include "commands/job_reply.h"
+#include "engine/engine.h"
+
+#define COUNT_MAX 10000
+
+struct lease_args {
+    uint64_t given[2];
+    struct slice queue;
+    struct opt_list also;
+    uint32_t count;
+    uint64_t block_ms, lease_ms;
+    struct slice worker, session, idempotency;
+    struct opt_list handlers;
+};
+#define CMD_ARGS struct lease_args
+
+struct reply_job {
+    struct cmd_ctx *c;
+    uint32_t n;
+};
+
+static void reply_one(void *ud, const struct lease_view *v)
+{
+    struct reply_job *rj = ud;
+    struct reply *r = rj->c->reply;
+    rj->n++;
+    buf_add_slice(rj->c->leased, v->token);
+    buf_add_char(rj->c->leased, '\n');
+    reply_map(r, 18);
+    reply_field_str(r, "token", v->token);
+    reply_str(r, "id");
+    reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN));
+    reply_field_str(r, "queue", v->queue);
+    reply_field_str(r, "handler", v->handler);
+    reply_field_str(r, "payload", v->payload);
+    reply_field_int(r, "attempt", v->attempt);
+    reply_field_int(r, "delivery", v->delivery);
+    reply_field_int(r, "retries", v->retries);
+    reply_field_int(r, "priority", v->priority);
+    reply_field_int(r, "created_ms", (int64_t)v->created_ms);
+    reply_field_int(r, "lease_ms", (int64_t)v->lease_ms);
+    reply_field_time(r, "timeout_ms", v->timeout_ms);
+    reply_field_time(r, "deadline_ms", v->deadline_ms);
+    reply_field_maybe(r, "name", v->name);
+    reply_field_maybe(r, "owner", v->owner);
+    reply_field_maybe(r, "checkpoint", v->checkpoint);
+    reply_field_maybe(r, "meta", v->meta);
+    reply_field_maybe(r, "trace", v->trace);
+}
+
+static enum err lease_exec(struct cmd_ctx *c)
+{
+    struct lease_args *a = c->args;
+    struct slice queues[WAITER_QUEUES_MAX];
+    struct lease_params p = {.queues = queues,
+                             .count = cmd_given(c, "COUNT") ? a->count : 1,
+                             .lease_ms = a->lease_ms,
+                             .worker = a->worker,
+                             .session = a->session,
+                             .handlers = a->handlers.words,
+                             .handlers_n = a->handlers.n,
+                             .idempotency = a->idempotency};
+    enum err rc = words_join(c, a->queue, &a->also, queues, WAITER_QUEUES_MAX,
+                             &p.queues_n);
+    if (rc != ERR_OK)
+        return rc;
+    struct reply_job rj = {.c = c};
+    struct reply_mark m = reply_array_begin(c->reply);
+    rc = engine_lease(c->engine, c->gather, &p, c->now, reply_one, &rj, &c->e);
+    if (rc == ERR_EMPTY && cmd_given(c, "BLOCK") && c->may_block &&
+        !c->timed_out) {
+        engine_wait_lease(c->engine, c->waiter, &p);
+        return cmd_block(c, a->block_ms == 0 ? UINT64_MAX
+                                             : c->now.mono_ms + a->block_ms);
+    }
+    if (rc != ERR_OK && rc != ERR_EMPTY)
+        return rc;
+    reply_array_end(c->reply, m, rj.n);
+    if (a->session.len > 0)
+        engine_session_attach(c->engine, a->session, c->client_id);
+    return ERR_OK;
+}
+
+static const struct arg args[] = {
+    {"queue", OPT(NAME, queue), .key = true, .help = "where to look first"},
+    {0},
+};
+
+static const struct opt opts[] = {
+    {"COUNT", OPT(U32, count), "as many as this", .value = "n", .min = 1,
+     .max = COUNT_MAX, .value_default = "1"},
+    {"BLOCK", OPT(MS, block_ms), "wait for a job this long, in ms; 0: for ever",
+     .value = "ms"},
+    {"WORKER", OPT(NAME, worker), "who asks", .value = "w"},
+    {"FOR", OPT(MS, lease_ms), "length of the leases", .value = "d", .min = 1},
+    {"SESSION", OPT(NAME, session),
+     "release the leases when the session's last connection has gone",
+     .value = "s"},
+    {"HANDLERS", OPT(LIST, handlers), "only jobs of these", .value = "n h...",
+     .min = 1, .max = 64},
+    {"IDEMPOTENCY", OPT(BYTES, idempotency),
+     "the same request with this key gets the same leases while they live",
+     .value = "k", .min = 1, .max = 200},
+    {0},
+};
+
+const struct command cmd_job_lease = {
+    .name = "JOB.LEASE",
+    .group = "jobs",
+    .summary = "Lease jobs of one or more queues, the first named first.",
+    .since = "0.1",
+    .reply = "an array of objects, empty if there is nothing to do",
+    .flags = CMD_WRITE | CMD_BLOCKING | CMD_LEASES,
+    CMD_PARSED(args, opts),
+    .also = true,
+    .also_offset = offsetof(CMD_ARGS, also),
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_LIMIT, ERR_MISMATCH, ERR_OK},
+    .exec = lease_exec,
+    .example = "JOB.LEASE emails COUNT 10 BLOCK 5000 WORKER w1 ALSO reports",
+};

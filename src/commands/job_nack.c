@@ -1,0 +1,71 @@
+/* JOB.NACK: it failed, or it is to be put off. */
+#include "commands/command.h"
+#include "commands/job_reply.h"
+#include "engine/engine.h"
+
+struct nack_args {
+    uint64_t given[2];
+    struct slice token;
+    struct slice error, type, stack;
+    int64_t code;
+    uint64_t delay_ms, snooze_ms;
+    bool permanent;
+};
+#define CMD_ARGS struct nack_args
+
+static enum err nack_exec(struct cmd_ctx *c)
+{
+    struct nack_args *a = c->args;
+    bool snooze = cmd_given(c, "SNOOZE");
+    struct nack_params p = {.tokens = &a->token,
+                            .n = 1,
+                            .error = a->error,
+                            .type = a->type,
+                            .stack = a->stack,
+                            .code = a->code,
+                            .has_delay = cmd_given(c, "DELAY"),
+                            .permanent = a->permanent,
+                            .snooze = snooze,
+                            .delay_ms = snooze ? a->snooze_ms : a->delay_ms};
+    struct token_replies t;
+    token_replies_begin(&t, c, 1);
+    enum err rc =
+        engine_nack(c->engine, c->gather, &p, c->now, token_reply, &t, &c->e);
+    return token_replies_end(&t, rc);
+}
+
+static const struct arg args[] = {
+    {"token", OPT(BYTES, token), .key = true, .help = "of the lease"},
+    {0},
+};
+
+static const struct opt opts[] = {
+    {"ERROR", OPT(BYTES, error), "what went wrong, for people",
+     .value = "text"},
+    {"TYPE", OPT(BYTES, type), "what kind of error, for rules and groups",
+     .value = "t", .max = 128},
+    {"STACK", OPT(BYTES, stack), "where it went wrong", .value = "text"},
+    {"CODE", OPT(I64, code), "an exit or status code", .value = "n"},
+    {"DELAY", OPT(MS, delay_ms), "the next execution no earlier than this",
+     .value = "d", .group = "how"},
+    {"PERMANENT", OPT(FLAG, permanent), "there shall be no other execution",
+     .group = "how"},
+    {"SNOOZE", OPT(MS, snooze_ms), "put off by this; does not count as failed",
+     .value = "d", .group = "how"},
+    {0},
+};
+
+const struct command cmd_job_nack = {
+    .name = "JOB.NACK",
+    .group = "jobs",
+    .summary = "End a lease badly: retried after a delay, or a dead letter.",
+    .since = "0.1",
+    .reply = "OK",
+    .flags = CMD_WRITE,
+    CMD_PARSED(args, opts),
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_FINISHED,
+                                 ERR_STALE, ERR_LIMIT, ERR_OK},
+    .exec = nack_exec,
+    .example = "JOB.NACK 01J8ZQ4W2H0000000000000001#1.1700000000 ERROR "
+               "'503 from api' TYPE HttpError",
+};

@@ -1,0 +1,96 @@
+#include "commands/job_reply.h"
+
+void reply_id(struct reply *r, const struct id *id)
+{
+    char text[ID_TEXT_LEN];
+    id_text(id, text);
+    reply_bulk(r, slice_of(text, ID_TEXT_LEN));
+}
+
+void reply_field_maybe(struct reply *r, const char *name, struct slice s)
+{
+    if (s.len == 0)
+        reply_field_null(r, name);
+    else
+        reply_field_str(r, name, s);
+}
+
+void reply_field_time(struct reply *r, const char *name, uint64_t ms)
+{
+    if (ms == 0)
+        reply_field_null(r, name);
+    else
+        reply_field_int(r, name, (int64_t)ms);
+}
+
+static size_t count_words(struct slice list)
+{
+    struct slice word;
+    size_t n = 0;
+    while (word_next(&list, &word))
+        n++;
+    return n;
+}
+
+void reply_field_words(struct reply *r, const char *name, struct slice list)
+{
+    struct slice word;
+    reply_str(r, name);
+    reply_array(r, count_words(list));
+    while (word_next(&list, &word))
+        reply_bulk(r, word);
+}
+
+void reply_field_tags(struct reply *r, const char *name, struct slice list)
+{
+    struct slice key, value;
+    reply_str(r, name);
+    reply_map(r, count_words(list) / 2);
+    while (word_next(&list, &key) && word_next(&list, &value)) {
+        reply_bulk(r, key);
+        reply_bulk(r, value);
+    }
+}
+
+enum err words_join(struct cmd_ctx *c, struct slice first,
+                    const struct opt_list *also, struct slice *out,
+                    uint32_t max, uint32_t *n)
+{
+    if (also->n >= max)
+        return err_set(&c->e, ERR_LIMIT,
+                       "ALSO names %u; at most %u are "
+                       "allowed",
+                       (unsigned)also->n, (unsigned)max - 1);
+    out[0] = first;
+    for (uint32_t i = 0; i < also->n; i++)
+        out[1 + i] = also->words[i];
+    *n = 1 + also->n;
+    return ERR_OK;
+}
+
+void token_replies_begin(struct token_replies *t, struct cmd_ctx *c, uint32_t n)
+{
+    *t = (struct token_replies){.c = c, .n = n};
+    if (n > 1)
+        reply_array(c->reply, n);
+}
+
+void token_reply(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    struct token_replies *t = ud;
+    (void)i;
+    (void)why; /* is in c->e */
+    if (t->n == 1)
+        t->first = rc;
+    else
+        reply_str(t->c->reply, rc == ERR_OK ? "OK" : err_prefix(rc));
+}
+
+enum err token_replies_end(struct token_replies *t, enum err rc)
+{
+    if (rc != ERR_OK || t->n > 1)
+        return rc;
+    if (t->first == ERR_OK)
+        reply_ok(t->c->reply);
+    return t->first;
+}

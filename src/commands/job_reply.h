@@ -1,0 +1,40 @@
+/* How jobs, ids and answers for tokens look in replies. */
+#ifndef COMMANDS_JOB_REPLY_H
+#define COMMANDS_JOB_REPLY_H
+
+#include "commands/command.h"
+#include "engine/engine.h"
+
+void reply_id(struct reply *r, const struct id *id);
+
+/* The string, or null if it is empty. */
+void reply_field_maybe(struct reply *r, const char *name, struct slice s);
+/* The number, or null if it is 0. */
+void reply_field_time(struct reply *r, const char *name, uint64_t ms);
+/* A list of words as an array, a list of pairs as a map. */
+void reply_field_words(struct reply *r, const char *name, struct slice list);
+void reply_field_tags(struct reply *r, const char *name, struct slice list);
+
+/* The first word of `c` and its ALSO list in one array of at most `max`.
+ *
+ * Errors: ERR_LIMIT. */
+MUST_USE enum err words_join(struct cmd_ctx *c, struct slice first,
+                             const struct opt_list *also, struct slice *out,
+                             uint32_t max, uint32_t *n);
+
+/* Answers for tokens: with a single one OK or the error, with several an array
+ * of OK and error words. Use: token_replies_begin(), the engine's verb with
+ * token_reply() and the struct, then return token_replies_end(). */
+struct token_replies {
+    struct cmd_ctx *c;
+    uint32_t n;
+    enum err first;
+};
+void token_replies_begin(struct token_replies *t, struct cmd_ctx *c,
+                         uint32_t n);
+void token_reply(void *ud, uint32_t i, enum err rc, const char *why);
+enum err token_replies_end(struct token_replies *t, enum err rc);
+
+#define TOKENS_MAX 10000 /* of one command */
+
+#endif
