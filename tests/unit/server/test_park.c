@@ -12,23 +12,23 @@
 static const struct mem_knobs slow_reads = {.pending_per_1000 = 1000,
                                             .fetch_polls_max = 3};
 
+/* A generation is full after this much, and is applied by the next poll. */
+static const char *const small_generations = "generation-max-bytes 64kb\n";
+
 /* A row that only the base has, so that reads of it must fetch. */
 static void put_into_base(struct rig *r, const char *key)
 {
-    struct errbuf e = {""};
-    bool done = false;
-    struct slice k = slice_str(key);
-    struct store_options options;
-    store_options_default(&options);
-    struct now now = r->s->now;
-    memcpy(store_put(r->s->store, FAMILY_META, k, 3, false), "yes", 3);
-    (void)store_commit(r->s->store, now);
-    /* Closing applies and flushes; then the base has it and nobody else. */
-    park_release(r->s);
-    store_close(&r->s->store);
-    assert_ok(store_open_mem(&r->s->store, r->disk, &options, &e));
-    while (!done)
-        assert_ok(store_load_step(r->s->store, now, &done, &e));
+    struct slice filler = SLICE_LIT("filler");
+    memcpy(store_put(r->s->store, FAMILY_META, slice_str(key), 3, false), "yes",
+           3);
+    memset(store_put(r->s->store, FAMILY_META, filler, 100000, false), 'x',
+           100000);
+    r->s->tick_dirty = true;
+    struct store_stats st;
+    rig_turn(r);
+    rig_turn(r);
+    store_get_stats(r->s->store, &st);
+    assert_true(st.applied_changes > 0);
     *mem_knobs(r->disk) = slow_reads;
 }
 
@@ -46,7 +46,7 @@ static void a_missing_row_is_fetched_and_the_command_starts_over(void **state)
 {
     (void)state;
     struct rig r;
-    rig_begin(&r, NULL, NULL);
+    rig_begin(&r, small_generations, NULL);
     put_into_base(&r, "a");
     int fd = rig_connect(&r), other = rig_connect(&r);
     rig_send(fd, "T.GET a\r\nT.FREE\r\nT.GET a\r\n");
@@ -68,7 +68,7 @@ static void a_connection_may_close_while_its_rows_are_fetched(void **state)
 {
     (void)state;
     struct rig r;
-    rig_begin(&r, NULL, NULL);
+    rig_begin(&r, small_generations, NULL);
     put_into_base(&r, "a");
     int fd = rig_connect(&r);
     rig_send(fd, "T.GET a\r\n");
