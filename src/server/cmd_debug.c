@@ -78,8 +78,11 @@ SUBCOMMAND(debug_panic, "DEBUG|PANIC", "server", FLAGS, NULL, NULL,
 SUBCOMMAND(debug_help, "DEBUG|HELP", "server", FLAGS, NULL, NULL, help_exec,
            "What DEBUG can do.", "an array of lines");
 
+extern const struct command cmd_debug_object, cmd_debug_check;
+
 static const struct command *const subs[] = {
-    &debug_sleep, &debug_set_clock, &debug_panic, &debug_help, NULL,
+    &debug_sleep,     &debug_set_clock, &debug_panic, &cmd_debug_object,
+    &cmd_debug_check, &debug_help,      NULL,
 };
 
 const struct command cmd_debug = {

@@ -10,7 +10,8 @@ struct publish_args {
 static enum err publish_exec(struct cmd_ctx *c)
 {
     const struct publish_args *a = c->args;
-    size_t n = pubsub_publish(ctx_server(c), a->channel, a->message, false);
+    size_t n = pubsub_publish(ctx_server(c), a->channel, a->message, false,
+                              ctx_client(c));
     reply_int(c->reply, (int64_t)n);
     return ERR_OK;
 }

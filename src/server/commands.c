@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "server/events.h"
 #include "server/info.h"
 #include "server/monitor.h"
 #include "server/multi.h"
@@ -34,6 +35,12 @@ static void cron(struct server *s)
     stats_cron(s);
 }
 
+static void tick(struct server *s)
+{
+    events_tick(s);
+    pubsub_tick(s);
+}
+
 void server_commands_init(struct server *s)
 {
     registry_init(&s->registry);
@@ -51,6 +58,7 @@ void server_commands_init(struct server *s)
         .refused = stats_refused,
         .forget = forget,
         .cron = cron,
+        .tick = tick,
     };
     info_init(s);
 }

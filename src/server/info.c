@@ -307,6 +307,7 @@ void info_init(struct server *s)
     server_info_add(s, "Errorstats", errorstats_section, true);
     server_info_add(s, "Latencystats", latencystats_section, false);
     server_info_add(s, "Cluster", cluster_section, true);
+    info_jobs_init(s);
     server_info_add(s, "Rocksdb", store_section, true);
 }
 

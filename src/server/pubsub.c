@@ -27,9 +27,19 @@ struct subs { /* of one client */
     uint32_t n_channels, n_patterns;
 };
 
+/* A message that waits for the end of the tick: for one client, as it will be
+ * sent, or for all who listen to `channel_len` bytes at its front. */
+struct later {
+    struct list link;
+    uint64_t client_id; /* 0 = all */
+    size_t channel_len, len;
+    char data[];
+};
+
 struct pubsub {
     struct map channels, patterns;
     struct list all_patterns;
+    struct list later;
 };
 
 static struct slice topic_name(const struct topic *t)
@@ -49,6 +59,7 @@ struct pubsub *pubsub_new(void)
     map_init(&p->channels, topic_eq);
     map_init(&p->patterns, topic_eq);
     list_init(&p->all_patterns);
+    list_init(&p->later);
     return p;
 }
 
@@ -59,6 +70,9 @@ void pubsub_free(struct pubsub **pp)
         return;
     ASSERT(p->channels.len == 0); /* the clients went first */
     ASSERT(p->patterns.len == 0);
+    struct list *it;
+    while ((it = list_pop(&p->later)) != NULL)
+        mem_free(CONTAINER_OF(it, struct later, link));
     map_release(&p->channels);
     map_release(&p->patterns);
     FREE(pp);
@@ -198,40 +212,119 @@ unsigned pubsub_patterns(const struct client *c)
     return c->subs == NULL ? 0 : c->subs->n_patterns;
 }
 
+static struct later *later_new(struct pubsub *p, size_t len)
+{
+    struct later *l = mem_alloc(sizeof(*l) + len);
+    *l = (struct later){.len = len};
+    list_append(&p->later, &l->link);
+    return l;
+}
+
+static void write_message(struct reply *r, const struct slice *pattern,
+                          struct slice channel, struct slice message)
+{
+    reply_push(r, pattern != NULL ? 4 : 3);
+    reply_str(r, pattern != NULL ? "pmessage" : "message");
+    if (pattern != NULL)
+        reply_bulk(r, *pattern);
+    reply_bulk(r, channel);
+    reply_bulk(r, message);
+}
+
+static void send_later(struct client *c, const struct slice *pattern,
+                       struct slice channel, struct slice message)
+{
+    struct buf bytes = {0};
+    struct reply r = {&bytes, c->proto, false};
+    write_message(&r, pattern, channel, message);
+    struct later *l = later_new(c->server->parts->pubsub, bytes.len);
+    l->client_id = c->id;
+    memcpy(l->data, bytes.data, bytes.len);
+    buf_release(&bytes);
+}
+
+struct message {
+    struct slice channel, text;
+    bool gated;
+    const struct client *running;
+};
+
 static size_t send_all(struct topic *t, const struct slice *pattern,
-                       struct slice channel, struct slice message, bool gated)
+                       const struct message *m)
 {
     size_t n = 0;
     LIST_FOR (it, &t->subs) {
         struct client *c = CONTAINER_OF(it, struct sub, of_topic)->client;
-        struct reply r = client_push_begin(c, gated);
-        reply_push(&r, pattern != NULL ? 4 : 3);
-        reply_str(&r, pattern != NULL ? "pmessage" : "message");
-        if (pattern != NULL)
-            reply_bulk(&r, *pattern);
-        reply_bulk(&r, channel);
-        reply_bulk(&r, message);
-        client_push_end(c);
         n++;
+        if (c == m->running) {
+            send_later(c, pattern, m->channel, m->text);
+            continue;
+        }
+        struct reply r = client_push_begin(c, m->gated);
+        write_message(&r, pattern, m->channel, m->text);
+        client_push_end(c);
     }
     return n;
 }
 
 size_t pubsub_publish(struct server *s, struct slice channel,
-                      struct slice message, bool gated)
+                      struct slice message, bool gated,
+                      const struct client *running)
 {
     struct pubsub *p = s->parts->pubsub;
+    struct message m = {channel, message, gated, running};
     size_t n = 0;
     struct topic *t = topic_get(p, channel, false);
     if (t != NULL)
-        n += send_all(t, NULL, channel, message, gated);
+        n += send_all(t, NULL, &m);
     LIST_FOR (it, &p->all_patterns) {
         struct topic *pt = CONTAINER_OF(it, struct topic, link);
         struct slice pattern = topic_name(pt);
         if (glob_match(pattern, channel))
-            n += send_all(pt, &pattern, channel, message, gated);
+            n += send_all(pt, &pattern, &m);
     }
     return n;
+}
+
+void pubsub_publish_later(struct server *s, const char *prefix,
+                          struct slice rest, struct slice message)
+{
+    size_t n = strlen(prefix);
+    struct later *l = later_new(s->parts->pubsub, n + rest.len + message.len);
+    l->channel_len = n + rest.len;
+    memcpy(l->data, prefix, n);
+    if (rest.len > 0)
+        memcpy(l->data + n, rest.data, rest.len);
+    if (message.len > 0)
+        memcpy(l->data + l->channel_len, message.data, message.len);
+}
+
+static void send_now(struct server *s, const struct later *l)
+{
+    if (l->client_id == 0) {
+        (void)pubsub_publish(
+            s, slice_of(l->data, l->channel_len),
+            slice_of(l->data + l->channel_len, l->len - l->channel_len), true,
+            NULL);
+        return;
+    }
+    struct client *c = client_by_id(s, l->client_id);
+    if (c == NULL)
+        return;
+    struct reply r = client_push_begin(c, false);
+    if (!r.muted)
+        buf_add(r.out, l->data, l->len);
+    client_push_end(c);
+}
+
+void pubsub_tick(struct server *s)
+{
+    struct list *it;
+    while ((it = list_pop(&s->parts->pubsub->later)) != NULL) {
+        struct later *l = CONTAINER_OF(it, struct later, link);
+        send_now(s, l);
+        mem_free(l);
+    }
 }
 
 bool pubsub_anybody(const struct server *s)

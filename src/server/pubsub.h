@@ -38,9 +38,18 @@ struct slice pubsub_any(const struct client *c, bool pattern);
 unsigned pubsub_channels(const struct client *c);
 unsigned pubsub_patterns(const struct client *c);
 
-/* Returns how many got it. */
+/* Returns how many got it. `running` is the client whose command runs, or NULL:
+ * it may be in the middle of its reply, so that its own messages are sent when
+ * the tick ends. */
 size_t pubsub_publish(struct server *s, struct slice channel,
-                      struct slice message, bool gated);
+                      struct slice message, bool gated,
+                      const struct client *running);
+/* The same for everybody when the tick ends, gated: for events of the engine,
+ * which come while commands run. */
+void pubsub_publish_later(struct server *s, const char *prefix,
+                          struct slice rest, struct slice message);
+/* Once a tick, between commands. */
+void pubsub_tick(struct server *s);
 /* Would anybody get it? Cheap if nobody listens to anything. */
 bool pubsub_anybody(const struct server *s);
 

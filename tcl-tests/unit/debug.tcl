@@ -25,3 +25,9 @@ start_server {tags {server}} {
         assert_match {*CRASH REPORT*backtrace*} [server_output]
     }
 }
+start_server {tags {server}} {
+    test {DEBUG OBJECT wants a job, DEBUG CHECK finds no fault} {
+        assert_error "NOTFOUND *" {r debug object nosuch}
+        assert_equal OK [r debug check]
+    }
+}

@@ -1,0 +1,125 @@
+#include "server/events.h"
+
+#include "engine/engine.h"
+#include "server/parts.h"
+#include "server/pubsub.h"
+#include "server/server.h"
+#include "util/logger.h"
+
+/* What operators read in the log, whether anybody subscribed or not. */
+#define LOGGED                                                        \
+    (EVENT_BIT(EVENT_QUEUE_PAUSED) | EVENT_BIT(EVENT_QUEUE_RESUMED) | \
+     EVENT_BIT(EVENT_ENGINE_FAULT) | EVENT_BIT(EVENT_JOB_FAILED))
+#define ALERTS                                                    \
+    (EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_TIMEOUT) | \
+     EVENT_BIT(EVENT_ENGINE_FAULT))
+#define EVERYTHING (EVENT_BIT(EVENT_TYPES) - 2)
+
+static void add_json_str(struct buf *out, struct slice s)
+{
+    buf_add_char(out, '"');
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char ch = (unsigned char)s.data[i];
+        if (ch == '"' || ch == '\\')
+            buf_add_char(out, '\\');
+        if (ch < ' ')
+            buf_printf(out, "\\u%04x", ch);
+        else
+            buf_add_char(out, (char)ch);
+    }
+    buf_add_char(out, '"');
+}
+
+static void add_field(struct buf *out, const char *name, struct slice value)
+{
+    if (value.len == 0)
+        return;
+    buf_printf(out, ",\"%s\":", name);
+    add_json_str(out, value);
+}
+
+static void add_json(struct buf *out, const struct event *ev)
+{
+
+    buf_printf(out, "{\"event\":\"%s\",\"at_ms\":%llu", event_name(ev->type),
+               (unsigned long long)ev->at_ms);
+    if (!id_is_zero(&ev->id)) {
+        char text[ID_TEXT_LEN];
+        id_text(&ev->id, text);
+        add_field(out, "id", slice_of(text, ID_TEXT_LEN));
+    }
+    if (ev->n > 0)
+        buf_printf(out, ",\"n\":%u", ev->n);
+    add_field(out, "queue", ev->queue);
+    add_field(out, "handler", ev->handler);
+    add_field(out, "worker", ev->worker);
+    if (ev->took_ms > 0)
+        buf_printf(out, ",\"took_ms\":%llu", (unsigned long long)ev->took_ms);
+    add_field(out, "text", ev->text);
+    buf_add_char(out, '}');
+}
+
+static void tell_subscribers(struct server *s, const struct event *ev)
+{
+    if (ev->type == EVENT_JOB_READY) {
+        char text[ID_TEXT_LEN];
+        id_text(&ev->id, text);
+        pubsub_publish_later(s, "belfry:ready:", ev->queue,
+                             slice_of(text, ID_TEXT_LEN));
+        return;
+    }
+    struct buf json = {0};
+    add_json(&json, ev);
+    bool of_queue =
+        ev->type == EVENT_QUEUE_PAUSED || ev->type == EVENT_QUEUE_RESUMED;
+    if (ev->queue.len > 0)
+        pubsub_publish_later(s, of_queue ? "belfry:queue:" : "belfry:job:",
+                             ev->queue, buf_slice(&json));
+    if ((ALERTS & EVENT_BIT(ev->type)) != 0)
+        pubsub_publish_later(s, "belfry:alert", SLICE_EMPTY, buf_slice(&json));
+    buf_release(&json);
+}
+
+static void tell_log(const struct event *ev)
+{
+    char text[ID_TEXT_LEN];
+    switch (ev->type) {
+    case EVENT_ENGINE_FAULT:
+        say(LL_WARNING, "fault: %.*s", SLICE_FMT(ev->text));
+        break;
+    case EVENT_QUEUE_PAUSED:
+    case EVENT_QUEUE_RESUMED:
+        say(LL_NOTICE, "%s queue=%.*s", event_name(ev->type),
+            SLICE_FMT(ev->queue));
+        break;
+    case EVENT_JOB_FAILED:
+        id_text(&ev->id, text);
+        say(LL_VERBOSE, "dead letter job=%.*s queue=%.*s", ID_TEXT_LEN, text,
+            SLICE_FMT(ev->queue));
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_event(void *ud, const struct event *ev)
+{
+    struct server *s = ud;
+    if (pubsub_anybody(s))
+        tell_subscribers(s, ev);
+    if ((LOGGED & EVENT_BIT(ev->type)) != 0)
+        tell_log(ev);
+}
+
+void events_tick(struct server *s)
+{
+    struct parts *p = s->parts;
+    if (s->engine == NULL)
+        return;
+    uint64_t mask = pubsub_anybody(s) ? EVERYTHING : LOGGED;
+    if (p->events_attached && p->events_mask == mask)
+        return;
+    engine_on_event(s->engine, mask, on_event, s);
+    p->events_attached = true;
+    p->events_mask = mask;
+}

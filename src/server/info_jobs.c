@@ -1,0 +1,87 @@
+/* The sections of INFO that the engine fills. */
+#include "engine/engine.h"
+#include "server/info.h"
+#include "server/server.h"
+
+#define ULL(n) ((unsigned long long)(n))
+
+static void keyspace_section(struct server *s, struct buf *out)
+{
+    struct engine_stats st = {0};
+    if (s->engine != NULL && s->state != SERVER_LOADING)
+        engine_get_stats(s->engine, &st);
+    if (st.jobs_live > 0)
+        buf_printf(out, "db0:keys=%llu,expires=0,avg_ttl=0\r\n",
+                   ULL(st.jobs_live));
+}
+
+static void jobs_section(struct server *s, struct buf *out)
+{
+    struct engine_stats st = {0};
+    if (s->engine != NULL && s->state != SERVER_LOADING)
+        engine_get_stats(s->engine, &st);
+    info_line(out, "jobs_live", st.jobs_live);
+    info_line(out, "jobs_ready", st.ready);
+    info_line(out, "jobs_scheduled", st.scheduled);
+    info_line(out, "jobs_running", st.running);
+    info_line(out, "jobs_finished", st.jobs_finished);
+    info_line(out, "jobs_added_total", st.added);
+    info_line(out, "jobs_leased_total", st.leased);
+    info_line(out, "jobs_completed_total", st.completed);
+    info_line(out, "jobs_failed_total", st.failed);
+    info_line(out, "leases_lost_total", st.leases_lost);
+    info_line(out, "queues", st.queues);
+    info_line(out, "handlers", st.handlers);
+    info_line(out, "owners", st.owners);
+    info_line(out, "lanes", st.lanes);
+    info_line(out, "sessions", st.sessions);
+    info_line(out, "waiters", st.waiters);
+    info_line(out, "jobs_in_memory", st.jobs_in_memory);
+    info_line(out, "window_entries", st.window_entries);
+    info_line(out, "due_entries", st.due_entries);
+    info_line(out, "engine_memory_bytes", st.memory_bytes);
+    info_line(out, "refills", st.refills);
+    info_line(out, "faults", st.faults);
+}
+
+enum { QUEUES_SHOWN = 1000 };
+
+struct queues {
+    struct buf *out;
+    uint64_t now_ms;
+    uint32_t n;
+};
+
+static void one_queue(void *ud, const struct queue_view *v)
+{
+    struct queues *q = ud;
+    if (q->n++ >= QUEUES_SHOWN)
+        return;
+    uint64_t oldest_ms =
+        v->oldest_ready_ms == 0 || v->oldest_ready_ms > q->now_ms
+            ? 0
+            : q->now_ms - v->oldest_ready_ms;
+    buf_printf(q->out, "queue_%.*s:", SLICE_FMT(v->name));
+    for (int i = 1; i < JOB_STATES; i++)
+        buf_printf(q->out, "%s=%llu,", job_state_name((enum job_state)i),
+                   ULL(v->jobs[i]));
+    buf_printf(q->out, "paused=%d,waiters=%llu,oldest_ready_ms=%llu\r\n",
+               v->paused, ULL(v->waiters), ULL(oldest_ms));
+}
+
+static void queues_section(struct server *s, struct buf *out)
+{
+    struct queues q = {out, s->now.wall_ms, 0};
+    if (s->engine == NULL || s->state == SERVER_LOADING)
+        return;
+    engine_queues(s->engine, s->now, one_queue, &q);
+    if (q.n > QUEUES_SHOWN)
+        info_line(out, "queues_not_shown", q.n - QUEUES_SHOWN);
+}
+
+void info_jobs_init(struct server *s)
+{
+    server_info_add(s, "Keyspace", keyspace_section, true);
+    server_info_add(s, "Jobs", jobs_section, true);
+    server_info_add(s, "Queues", queues_section, false);
+}
