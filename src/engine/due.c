@@ -204,7 +204,7 @@ static enum err fire_ready(struct engine *e, struct member *m, struct now now,
         ASSERT(j->order == ready.order || (flags & DUEF_OLD_PLACE) != 0);
         job_move(e, j, JOB_READY);
         lane_add(e, l, j, !retrying && (j->flags & JOBF_MOVED) == 0);
-        job_drop(e, j);
+        job_drop(e, job_get(e, &ready.id)); /* or a full window did */
     } else {
         enum job_state was = retrying ? JOB_RETRYING : JOB_SCHEDULED;
         ASSERT(q->counts[was] > 0);

@@ -35,7 +35,7 @@ void place_ready(struct engine *e, struct job *j, bool fresh, struct now now)
     struct id id = j->id;
     ASSERT(j->state == JOB_READY);
     lane_add(e, j->lane, j, fresh);
-    job_drop(e, j);
+    job_drop(e, job_get(e, &id)); /* a full window may have dropped it */
     ready_told(e, q, h, &id, now);
 }
 
@@ -53,7 +53,7 @@ void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
                     .flags = flags,
                     .job = j};
     due_put(e, &d, fresh);
-    job_drop(e, j);
+    job_drop(e, job_get(e, &d.id)); /* a full window may have dropped it */
 }
 
 void place_none(struct engine *e, struct job *j)
