@@ -95,6 +95,8 @@ static inline void pair_start(struct pair_line *l, const struct command *cmd)
  * error must hold. */
 static inline const char *pair_verdict(const struct opt *a, const struct opt *b)
 {
+    if (a->type == OPT_REST) /* what follows are its words */
+        return NULL;
     if (a == b && b->max_count == 0 && b->parent == NULL)
         return "was given twice";
     if (a == b && b->max_count == 1)
