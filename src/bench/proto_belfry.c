@@ -90,6 +90,10 @@ static void item(void *ud, const struct scan_item *item)
         conn_error(c, item->text);
         return;
     }
+    /* Only JOB.ACK with ALSO has texts there: one for each token. */
+    if (item->depth == 1 && item->kind == SCAN_BULK &&
+        !slice_is(item->text, "OK"))
+        conn_error(c, item->text);
     if (item->depth != 2 || item->kind != SCAN_BULK)
         return;
     if (item->index % 2 == 0) {

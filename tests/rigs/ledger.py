@@ -261,10 +261,25 @@ class Ledger:
         elif kind == "lease":
             for item in reply or []:
                 self.leased(fields(item))
-        else:
+        elif kind == "extend":
             self.acked += len(what)
-            for i, job in enumerate(what):
-                self.finish(kind, job)
+            for job, item in zip(what, reply):
+                self.extended(job, fields(item))
+        else:
+            # One token: OK. Several: OK or an error's first word for each.
+            words = reply if isinstance(reply, list) else [b"OK"]
+            for job, word in zip(what, words):
+                if word == b"OK":
+                    self.acked += 1
+                    self.finish(kind, job)
+                else:
+                    self.report.bad("%s of job %d: %s" % (kind, job.n, word))
+                    job.busy = job.held = False
+
+    def extended(self, job, f):
+        if f["order"] != b"continue":
+            raise Fault("job %d is held and was told %s" % (job.n, f["order"]))
+        self.finish("extend", job)
 
     def refused(self, op, reply):
         kind, words, what, key = op
@@ -359,7 +374,7 @@ class Ledger:
                 else:
                     self.be_known(what, found["id"])
                 continue
-            if kind in ("nack", "release", "extend"):
+            if kind in ("nack", "release"):
                 self.settle_by_state(client, op)
                 continue
             reply = client.pipeline([words])[0]
@@ -375,11 +390,7 @@ class Ledger:
             if f is None:
                 raise Fault("job %d is gone" % job.n)
             state = f["state"].decode()
-            if kind == "extend":
-                if state != "running":
-                    raise Fault("job %d is %s after extend" % (job.n, state))
-                self.finish(kind, job)
-            elif (
+            if (
                 state == "running"
                 and job.next_token is None
                 and f.get("deliveries", job.delivered) == job.delivered
