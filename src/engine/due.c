@@ -67,6 +67,10 @@ void due_put(struct engine *e, const struct due *d, bool fresh)
     rec_due_encode(&r,
                    store_put(e->store, FAMILY_DUE, due_key(&k, order, &d->id),
                              rec_due_size(&r), fresh));
+    /* Before the new member is in: what is trimmed is freed, and the caller
+     * still has its job in hand. */
+    if (e->due.len > e->config.window_due)
+        window_trim(&e->due, e->config.window_due / 2 + 1, forget_member, e);
     if (!window_wants(&e->due, order, &d->id))
         return;
     struct member m = {.order = order,
@@ -85,8 +89,6 @@ void due_put(struct engine *e, const struct due *d, bool fresh)
         *old = m;
     else
         window_insert(&e->due, &m);
-    if (e->due.len > e->config.window_due)
-        window_trim(&e->due, e->config.window_due / 2 + 1, forget_member, e);
 }
 
 static void member_take(struct engine *e, struct member *m)

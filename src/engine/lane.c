@@ -401,10 +401,12 @@ void lane_add(struct engine *e, struct lane *l, struct job *j, bool fresh)
     if (e->jobs.len > e->config.jobs_in_memory)
         m.job = NULL;
     bool had = !window_nothing(&l->window);
-    struct member *at = member_add(e, l, &m);
-    j->in_window = at != NULL && m.job != NULL;
+    /* Before the new member is in: what is trimmed is freed, and the caller
+     * still has `j` in hand. */
     if (l->window.len > 8)
         make_room(e, l);
+    struct member *at = member_add(e, l, &m);
+    j->in_window = at != NULL && m.job != NULL;
     /* Only a new head changes anything in the heaps. */
     if (!had || at == window_head(&l->window))
         lane_update(e, l);
