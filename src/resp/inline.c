@@ -7,6 +7,12 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* As Redis: fewer bytes end a word than are skipped in front of one. */
+static bool ends_word(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 bool parse_resp_int(struct slice s, int64_t *out)
 {
     bool negative = s.len > 0 && s.data[0] == '-';
@@ -34,7 +40,7 @@ static const char *add_quoted_word(struct resp_args *args, const char *p,
                                    const char *end)
 {
     size_t at = args->text.len;
-    while (p < end && !is_space(*p)) {
+    while (p < end && !ends_word(*p)) {
         if (*p == '"' || *p == '\'') {
             p = tokens_unquote(&args->text, p, end);
             if (p == NULL)
@@ -58,9 +64,9 @@ bool split_words(struct slice line, struct resp_args *args)
         if (p == end)
             break;
         const char *word = p;
-        while (p < end && !is_space(*p) && *p != '"' && *p != '\'')
+        while (p < end && !ends_word(*p) && *p != '"' && *p != '\'')
             p++;
-        if (p == end || is_space(*p)) {
+        if (p == end || ends_word(*p)) {
             resp_args_add(args, slice_of(word, (size_t)(p - word)));
             continue;
         }
