@@ -191,9 +191,20 @@ uint64_t store_durable(const struct store *s)
     return s->b->ops->durable(s->b);
 }
 
+static size_t overlay_bytes(const struct store *s)
+{
+    return s->sealed_bytes + generation_bytes(s->open);
+}
+
+/* A base that is slower than its load (and not full) is no reason to refuse
+ * work, only to take it more slowly. */
 uint64_t store_pending_bytes(const struct store *s)
 {
-    return s->b->ops->pending_bytes(s->b);
+    uint64_t bytes = s->b->ops->pending_bytes(s->b);
+    size_t used = overlay_bytes(s), soft = s->o.overlay_bytes_max / 2;
+    if (used > soft && s->b->ops->room(s->b) == STORE_ROOM)
+        bytes += used - soft;
+    return bytes;
 }
 
 void store_sync_if_idle(struct store *s)
@@ -242,11 +253,6 @@ uint64_t store_next_poll_ms(const struct store *s)
     if (s->open->last_index == 0 || s->b->ops->applying(s->b) > 0)
         return UINT64_MAX;
     return s->open->born_mono_ms + s->o.generation_age_ms;
-}
-
-static size_t overlay_bytes(const struct store *s)
-{
-    return s->sealed_bytes + generation_bytes(s->open);
 }
 
 enum store_room store_room(const struct store *s)
@@ -337,9 +343,9 @@ void store_options_default(struct store_options *o)
         .log_max_bytes = (uint64_t)1 << 30,
         .generation_bytes = (uint64_t)32 << 20,
         .generation_age_ms = 5000,
-        .overlay_bytes_max = (uint64_t)512 << 20,
+        .overlay_bytes_max = (uint64_t)256 << 20,
         .block_cache_bytes = (uint64_t)64 << 20,
-        .write_buffer_bytes = (uint64_t)64 << 20,
+        .write_buffer_bytes = (uint64_t)16 << 20,
         .disk_reserve_bytes = (uint64_t)512 << 20,
     };
 }

@@ -78,7 +78,11 @@ uint64_t store_commit(struct store *s, struct now now);
 uint64_t store_last(const struct store *s);    /* last committed index */
 uint64_t store_acked(const struct store *s);   /* replies up to here may go */
 uint64_t store_durable(const struct store *s); /* fdatasync returned */
-uint64_t store_pending_bytes(const struct store *s); /* not yet synced */
+/* What the disk is behind: bytes not yet synced, and what the overlay holds
+ * above half its bound. Who takes in new commands stops while this is large,
+ * so that a base slower than its load slows clients down before store_room()
+ * has to refuse. */
+uint64_t store_pending_bytes(const struct store *s);
 
 /* Take in what the other threads finished: drops applied generations, runs
  * callbacks of fetches. Called when on_wake fired, and once a tick. */
@@ -88,7 +92,9 @@ void store_poll(struct store *s, struct now now);
  * monotonic ms; UINT64_MAX for never. */
 uint64_t store_next_poll_ms(const struct store *s);
 
-/* Sync on the caller's thread if the log thread is idle and little waits. */
+/* store_commit() hands its entry over, or syncs it on the caller's thread if
+ * the log thread is idle and little waits. This does it once more, for what was
+ * handed over and is still waiting. */
 void store_sync_if_idle(struct store *s);
 
 enum store_room {
