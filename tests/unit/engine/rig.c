@@ -16,6 +16,8 @@ void rig_open(struct rig *r)
     struct store_options o;
     bool done = false;
     store_options_default(&o);
+    if (r->generation_bytes > 0)
+        o.generation_bytes = r->generation_bytes;
     assert_int_equal(store_start_mem(&r->store, r->disk, &o, r->now, &r->err),
                      ERR_OK);
     r->engine = engine_new(r->store, &r->config);
@@ -106,6 +108,7 @@ static void fetched(void *ud)
 static void fetch(struct rig *r)
 {
     bool done = false;
+    r->fetches++;
     store_fetch(r->store, r->gather, fetched, &done);
     for (int i = 0; !done && i < 1000; i++)
         store_poll(r->store, r->now);

@@ -26,6 +26,7 @@ struct rig {
     struct now now;
     struct errbuf err;
     bool check;
+    uint64_t generation_bytes; /* 0: the default */
     /* what the last lease gave */
     char tokens[RIG_TOKENS][64];
     struct slice token[RIG_TOKENS];
@@ -37,6 +38,7 @@ struct rig {
     /* what the last verb answered for the last token */
     enum err verdict;
     uint32_t events[EVENT_TYPES];
+    uint32_t fetches; /* operations that had to wait for rows */
 };
 
 int rig_setup(void **state);
