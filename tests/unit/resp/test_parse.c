@@ -74,6 +74,7 @@ static void quotes_and_escapes_are_those_of_redis(void **state)
     check(&limits, "SET a\"b c\" d\r\n", "SET|ab c|d");
     check(&limits, "SET \"\\xg1\"\r\n", "SET|xg1");
     check(&limits, "\v\fSET\va\f\r\n", "SET\va\f");
+    check(&limits, "\v\fSET\va\f\r\n", "SET\va\f");
     check(&limits, "SET \"a\"b\r\n",
           "Protocol error: unbalanced quotes in request");
     check(&limits, "SET \"a\r\n",
