@@ -33,7 +33,7 @@ const struct command cmd_ping = {
     .summary = "Is anybody there?",
     .since = "0.1",
     .reply = "PONG, or the message",
-    .flags = CMD_FREE | CMD_FAST | CMD_PUBSUB | CMD_LOADING,
+    .flags = CMD_FREE | CMD_FAST | CMD_PUBSUB,
     CMD_PARSED(args, NULL),
     .exec = ping_exec,
 };
