@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "log/log.h"
@@ -189,6 +190,23 @@ static void churn(uint64_t jobs, uint64_t count)
            jobs, looks == 0 ? 0 : sum / (double)looks, worst);
 }
 
+/* In a process of its own, so that what it leaves is what kill -9 leaves, and
+ * the memory of the next start is its own. */
+static void load_and_die(uint64_t jobs, uint64_t count)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        start("new");
+        fill(jobs);
+        churn(jobs, count);
+        fflush(stdout);
+        _exit(0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+        exit(1);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t jobs = 1000000, count = 1000000;
@@ -203,10 +221,7 @@ int main(int argc, char **argv)
     options.dir = argv[1];
     options.log_sync = LOG_NO; /* the disk is not what is measured */
     options.on_wake = wake;
-    start("new");
-    fill(jobs);
-    churn(jobs, count);
-    store_abandon(&s);
+    load_and_die(jobs, count);
     start("after kill -9");
     printf("%-24s head found in %.1f us, again %.1f us\n", "", head(count),
            head(count));

@@ -228,6 +228,7 @@ static void rocks_close(struct backend **bp, bool clean)
     rocks_base_close(&r->base);
     if (r->lock_fd >= 0)
         close(r->lock_fd);
+    mem_free(r->dropped);
     mem_free(r);
     *bp = NULL;
 }

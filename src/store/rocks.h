@@ -42,6 +42,13 @@
 #define ROCKS_FLUSH_BYTES ((uint64_t)256 << 20)
 #define ROCKS_RETRY_MS 250
 
+/* A range deletion of whole buckets of `done` or `logs`, by entry `index`. */
+struct dropped {
+    enum family family;
+    uint64_t index;
+    unsigned char from[4], to[4];
+};
+
 /* The database itself; belfry-check and backup open it alone. */
 struct rocks_base {
     rocksdb_t *db;
@@ -80,7 +87,10 @@ struct rocks {
     _Atomic bool apply_fails, flush_fails;
     pthread_t applier, reader;
     bool applier_runs, reader_runs;
-    uint64_t unflushed_bytes; /* the applier's */
+    /* The applier's: */
+    uint64_t unflushed_bytes;
+    struct dropped *dropped; /* whole buckets, until their files can go */
+    size_t dropped_len, dropped_cap;
 
     struct rocks_backup *backup; /* under way, or NULL */
 };

@@ -6,7 +6,8 @@
  *     family by family in key order (sequential puts cost a fifth of random
  *     ones), then meta/applied. WAL off: our log is the WAL.
  *  3. When 256 MiB of log are not flushed, all families are flushed together.
- *  4. The loop takes the generation back and lets the log go up to the flushed
+ *  4. Files that lie in forgotten buckets are deleted, once that is flushed.
+ *  5. The loop takes the generation back and lets the log go up to the flushed
  *     index.
  *
  * How it fails: a write that fails (full disk) changed nothing; it is tried
@@ -114,6 +115,33 @@ static rocksdb_writebatch_t *batch_of(const struct rocks *r,
     return batch;
 }
 
+/* Space returns at once if whole files go. That is right only for buckets: they
+ * are never written again once they were forgotten, while a file of any other
+ * range may hold newer rows. And only when the deletion itself is flushed: a
+ * crash before would bring rows back without those that went with the file. */
+static void note_dropped(struct rocks *r, const struct generation *g)
+{
+    static const enum family families[] = {FAMILY_DONE, FAMILY_LOGS};
+    for (size_t i = 0; i < ARRAY_LEN(families); i++) {
+        const struct ranges *ranges = &g->ranges[families[i]];
+        for (size_t k = 0; k < ranges->len; k++) {
+            const struct range *range = &ranges->all[k];
+            if (range->from.len != 4 || range->to.len != 4)
+                continue;
+            if (r->dropped_len == r->dropped_cap) {
+                r->dropped_cap = r->dropped_cap == 0 ? 8 : r->dropped_cap * 2;
+                r->dropped = mem_realloc(r->dropped,
+                                         r->dropped_cap * sizeof(*r->dropped));
+            }
+            struct dropped *d = &r->dropped[r->dropped_len++];
+            d->family = families[i];
+            d->index = g->last_index;
+            memcpy(d->from, range->from.data, 4);
+            memcpy(d->to, range->to.data, 4);
+        }
+    }
+}
+
 static enum err write_generation(struct rocks *r, const struct generation *g,
                                  struct errbuf *e)
 {
@@ -128,7 +156,28 @@ static enum err write_generation(struct rocks *r, const struct generation *g,
         return rocks_err(e, message, "apply to the base");
     atomic_store(&r->applied_index, g->last_index);
     r->unflushed_bytes += g->used;
+    note_dropped(r, g);
     return ERR_OK;
+}
+
+static void delete_files(struct rocks *r)
+{
+    uint64_t flushed = atomic_load(&r->flushed_index);
+    size_t kept = 0;
+    for (size_t i = 0; i < r->dropped_len; i++) {
+        const struct dropped *d = &r->dropped[i];
+        char *message = NULL;
+        if (d->index > flushed) {
+            r->dropped[kept++] = *d;
+            continue;
+        }
+        rocksdb_delete_file_in_range_cf(r->base.db, r->base.cfs[d->family],
+                                        (const char *)d->from, 4,
+                                        (const char *)d->to, 4, &message);
+        if (message != NULL) /* compaction will do it, later */
+            rocksdb_free(message);
+    }
+    r->dropped_len = kept;
 }
 
 /* RocksDB flushes by itself, too; this only asks how far it has come. */
@@ -141,6 +190,7 @@ static void learn_flushed(struct rocks *r)
         atomic_store(&r->flushed_index, index);
         if (index == atomic_load(&r->applied_index))
             r->unflushed_bytes = 0;
+        delete_files(r);
     }
 }
 

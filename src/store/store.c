@@ -261,7 +261,7 @@ enum store_room store_room(const struct store *s)
     if (used >= s->o.overlay_bytes_max)
         return STORE_FULL;
     enum store_room base = s->b->ops->room(s->b);
-    if (base == STORE_ROOM && used >= s->o.overlay_bytes_max / 4 * 3)
+    if (base == STORE_ROOM && used >= s->o.overlay_bytes_max / 8 * 7)
         return STORE_FINISH_ONLY;
     return base;
 }
@@ -356,6 +356,9 @@ struct store *store_new(struct backend *b, const struct store_options *o)
     INIT_OBJ(s, STORE);
     s->b = b;
     s->o = *o;
+    /* Several must fit, or nothing would be under way while one fills. */
+    if (s->o.generation_bytes > s->o.overlay_bytes_max / 4)
+        s->o.generation_bytes = s->o.overlay_bytes_max / 4;
     list_init(&s->generations);
     s->last_index = b->ops->last(b);
     generation_open(s);

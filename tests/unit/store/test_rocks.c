@@ -270,6 +270,38 @@ static void a_gather_sees_the_present_not_what_it_fetched(void **state)
     assert_int_equal(get(p, 10000), 2);
 }
 
+/* A bucket of finished work is forgotten: its rows and files go, and nothing
+ * else. */
+static void a_forgotten_bucket_takes_its_rows_and_no_others(void **state)
+{
+    struct place *p = *state;
+    struct key k, a, b;
+    load(p);
+    for (uint32_t bucket = 10; bucket < 13; bucket++) {
+        for (unsigned i = 0; i < 20000; i++) {
+            struct id id = {{0}};
+            memcpy(id.bytes, &(uint32_t){i * 2654435761u}, 4);
+            memset(store_put(p->s, FAMILY_DONE, key_done_job(&k, bucket, &id),
+                             64, true),
+                   (int)(i % 251 + 1), 64);
+        }
+        commit(p);
+    }
+    store_close(&p->s);
+    load(p);
+    store_del_range(p->s, FAMILY_DONE, key_prefix_bucket(&a, 10),
+                    key_prefix_bucket(&b, 12));
+    commit(p);
+    wait_applied(p);
+    store_close(&p->s);
+    load(p);
+    unsigned n = 0;
+    assert_int_equal(store_scan(p->s, NULL, FAMILY_DONE, SLICE_EMPTY,
+                                SLICE_EMPTY, SIZE_MAX, count, &n, NULL),
+                     ERR_OK);
+    assert_int_equal(n, 20000);
+}
+
 struct outcome {
     bool done;
     enum err rc;
@@ -396,6 +428,7 @@ int main(void)
         TEST(a_deleted_log_is_noticed),
         TEST(a_read_that_needs_the_disk_is_fetched),
         TEST(a_gather_sees_the_present_not_what_it_fetched),
+        TEST(a_forgotten_bucket_takes_its_rows_and_no_others),
         TEST(a_backup_is_a_data_directory),
         TEST(a_full_disk_is_survived_without_a_restart),
     };
