@@ -256,7 +256,7 @@ lint:
 	@tests/lint/run
 
 SEEDS ?= 100
-sim: all $(SIM_BINS)
+sim:
 	@B=$(B) tests/sim/run $(SEEDS)
 
 # The suites that are worth their time under a sanitizer.

@@ -1,0 +1,390 @@
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/alloc.h"
+#include "util/assert.h"
+
+#define SLACK_MS ((uint64_t)3600 * 1000)
+
+struct undo {
+    uint64_t index; /* 0: the open entry */
+    uint32_t k;
+    struct mjob was;
+};
+
+struct model {
+    struct mjob *jobs;
+    uint32_t jobs_n, live;
+    uint64_t keep_ms, crash_window_ms;
+    uint32_t crashes_max;
+    struct undo *undo; /* a ring would do; a queue with a head is simpler */
+    size_t head, tail, cap;
+};
+
+struct model *model_new(uint32_t jobs_max, uint64_t keep_ms,
+                        uint32_t crashes_max, uint64_t crash_window_ms)
+{
+    struct model *m = NEW(struct model);
+    m->jobs = mem_zalloc(jobs_max * sizeof(*m->jobs));
+    m->jobs_n = jobs_max;
+    m->keep_ms = keep_ms;
+    m->crashes_max = crashes_max;
+    m->crash_window_ms = crash_window_ms;
+    return m;
+}
+
+void model_free(struct model **m)
+{
+    mem_free((*m)->jobs);
+    mem_free((*m)->undo);
+    FREE(m);
+}
+
+uint32_t model_jobs(const struct model *m)
+{
+    return m->jobs_n;
+}
+
+const struct mjob *model_job(const struct model *m, uint32_t k)
+{
+    ASSERT(k < m->jobs_n);
+    return &m->jobs[k];
+}
+
+static bool live(const struct mjob *j)
+{
+    return j->state == M_WAITING || j->state == M_RUNNING;
+}
+
+/* --- changes that can be taken back -------------------------------------- */
+
+static struct mjob *change(struct model *m, uint32_t k)
+{
+    ASSERT(k < m->jobs_n);
+    if (m->tail == m->cap) {
+        size_t used = m->tail - m->head;
+        if (m->head > 0 && used < m->cap / 2) {
+            memmove(m->undo, m->undo + m->head, used * sizeof(*m->undo));
+        } else {
+            size_t cap = m->cap == 0 ? 256 : m->cap * 2;
+            struct undo *grown = mem_alloc(cap * sizeof(*grown));
+            if (used > 0)
+                memcpy(grown, m->undo + m->head, used * sizeof(*grown));
+            mem_free(m->undo);
+            m->undo = grown;
+            m->cap = cap;
+        }
+        m->head = 0;
+        m->tail = used;
+    }
+    m->undo[m->tail++] = (struct undo){0, k, m->jobs[k]};
+    return &m->jobs[k];
+}
+
+static void become(struct model *m, struct mjob *j, enum mstate state)
+{
+    m->live -= live(j);
+    j->state = state;
+    m->live += live(j);
+}
+
+void model_committed(struct model *m, uint64_t index)
+{
+    for (size_t i = m->tail; i > m->head && m->undo[i - 1].index == 0; i--)
+        m->undo[i - 1].index = index;
+}
+
+void model_durable(struct model *m, uint64_t index)
+{
+    while (m->head < m->tail && m->undo[m->head].index != 0 &&
+           m->undo[m->head].index <= index)
+        m->head++;
+}
+
+void model_crashed(struct model *m, uint64_t index, uint64_t crash_mono_ms,
+                   struct now now)
+{
+    while (m->tail > m->head && (m->undo[m->tail - 1].index == 0 ||
+                                 m->undo[m->tail - 1].index > index)) {
+        const struct undo *u = &m->undo[--m->tail];
+        m->live -= live(&m->jobs[u->k]);
+        m->jobs[u->k] = u->was;
+        m->live += live(&m->jobs[u->k]);
+    }
+    m->head = m->tail;
+    for (uint32_t k = 0; k < m->jobs_n; k++)
+        if (m->jobs[k].state == M_RUNNING &&
+            m->jobs[k].lease_end_ms > crash_mono_ms)
+            m->jobs[k].lease_end_ms = now.mono_ms + m->jobs[k].lease_ms;
+}
+
+/* --- rules --------------------------------------------------------------- */
+
+const char *model_added(struct model *m, uint32_t k, const struct id *id,
+                        uint8_t queue, uint32_t retries, uint64_t not_before_ms,
+                        enum job_state state, struct now now)
+{
+    if (m->jobs[k].state != M_NONE)
+        return "a job was added twice";
+    bool later = not_before_ms > now.wall_ms;
+    if (state != (later ? JOB_SCHEDULED : JOB_READY))
+        return "a new job is in the wrong state";
+    struct mjob *j = change(m, k);
+    *j = (struct mjob){.id = *id,
+                       .queue = queue,
+                       .retries = retries,
+                       .not_before_ms = not_before_ms};
+    become(m, j, M_WAITING);
+    return NULL;
+}
+
+static uint32_t crashes_since(const struct mjob *j, uint64_t wall_ms)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < M_CRASHES; i++)
+        n += j->crashed_ms[i] > wall_ms;
+    return n;
+}
+
+/* The wall time at which its lease ran out, as far as clocks can be trusted. */
+static uint64_t lost_at(const struct mjob *j, struct now now)
+{
+    return now.wall_ms - (now.mono_ms - j->lease_end_ms);
+}
+
+/* The engine noticed the loss at some time from then on: might it have found
+ * enough crashes within the window? Clocks that were set blur its edge. */
+static bool maybe_poison(const struct model *m, const struct mjob *j,
+                         struct now now)
+{
+    return j->state == M_RUNNING && now.mono_ms >= j->lease_end_ms &&
+           crashes_since(j, lost_at(j, now) - m->crash_window_ms - SLACK_MS) +
+                   1 >=
+               m->crashes_max;
+}
+
+/* Its lease ended at lease_end_ms without a word. When exactly the engine
+ * noticed is its own business; that it did is what the model infers. */
+static void crashed(struct mjob *j, struct now now)
+{
+    memmove(j->crashed_ms + 1, j->crashed_ms,
+            (M_CRASHES - 1) * sizeof(j->crashed_ms[0]));
+    j->crashed_ms[0] = lost_at(j, now);
+}
+
+static bool expired(const struct mjob *j, struct now now)
+{
+    return now.mono_ms >= j->lease_end_ms;
+}
+
+const char *model_leased(struct model *m, uint32_t k,
+                         const struct lease_view *v, uint8_t queue,
+                         struct now now)
+{
+    if (k >= m->jobs_n || m->jobs[k].state == M_NONE)
+        return "a job was leased that nobody added";
+    const struct mjob *was = &m->jobs[k];
+    if (!id_eq(&was->id, &v->id))
+        return "a job was leased under another id";
+    if (was->queue != queue)
+        return "a job was leased from another queue";
+    if (!live(was))
+        return "a finished job was leased";
+    if (was->state == M_RUNNING && !expired(was, now))
+        return "a job was leased while its lease was in force";
+    if (was->state == M_WAITING && was->not_before_ms > now.wall_ms)
+        return "a job was leased before its time";
+    if (v->delivery <= was->delivery)
+        return "the delivery number did not grow";
+    struct mjob *j = change(m, k);
+    if (j->state == M_RUNNING) {
+        crashed(j, now);
+        if (crashes_since(j, now.wall_ms - m->crash_window_ms + SLACK_MS) >=
+            m->crashes_max)
+            return "a poisonous job was leased again";
+    }
+    if (v->failures != j->failures)
+        return "the number of failures is wrong";
+    become(m, j, M_RUNNING);
+    j->delivery = v->delivery;
+    j->lease_ms = v->lease_ms;
+    j->leased_at_ms = now.mono_ms;
+    j->lease_end_ms = now.mono_ms + v->lease_ms;
+    return NULL;
+}
+
+/* Is this the token in force? Then a verb must succeed, unless the lease has
+ * run out, when it may. */
+enum standing { CURRENT, OVERDUE, ENDED, OLD, GONE };
+
+static enum standing standing(const struct model *m, const struct mjob *j,
+                              uint32_t delivery, struct now now)
+{
+    if (j->state == M_NONE)
+        return GONE;
+    if (!live(j))
+        return now.wall_ms >= j->finished_ms + m->keep_ms ? GONE : ENDED;
+    if (j->state == M_RUNNING && j->delivery == delivery)
+        return expired(j, now) ? OVERDUE : CURRENT;
+    return OLD;
+}
+
+static bool refusal_fits(const struct model *m, const struct mjob *j,
+                         enum standing s, enum err rc, struct now now)
+{
+    bool poison = maybe_poison(m, j, now);
+    switch (s) {
+    case CURRENT:
+        return false;
+    case OVERDUE:
+        return rc == ERR_STALE ||
+               (poison && (rc == ERR_FINISHED || rc == ERR_NOTFOUND));
+    case ENDED:
+        return rc == ERR_FINISHED || rc == ERR_STALE || rc == ERR_NOTFOUND;
+    case OLD:
+        return rc == ERR_STALE ||
+               (poison && (rc == ERR_FINISHED || rc == ERR_NOTFOUND));
+    case GONE:
+        return rc == ERR_NOTFOUND || rc == ERR_FINISHED;
+    }
+    return false;
+}
+
+/* A verb that is repeated with the token whose execution it ended is answered
+ * as the first time, as long as no later execution has ended. */
+static bool repeats(const struct mjob *j, uint32_t delivery, uint8_t verb)
+{
+    return j->ended == delivery && j->ended_by == verb;
+}
+
+static void end(struct model *m, struct mjob *j, enum mstate state,
+                uint8_t verb, struct now now)
+{
+    become(m, j, state);
+    j->ended = j->delivery;
+    j->ended_by = verb;
+    j->finished_ms = now.wall_ms;
+}
+
+const char *model_acked(struct model *m, uint32_t k, uint32_t delivery,
+                        uint32_t epoch, enum err rc, struct now now)
+{
+    (void)epoch;
+    const struct mjob *was = &m->jobs[k];
+    enum standing s = standing(m, was, delivery, now);
+    if (rc != ERR_OK)
+        return refusal_fits(m, was, s, rc, now) ? NULL
+                                                : "an ACK was refused wrongly";
+    if (repeats(was, delivery, 'a'))
+        return NULL;
+    if (s != CURRENT && s != OVERDUE)
+        return "an ACK without the lease was accepted";
+    end(m, change(m, k), M_COMPLETED, 'a', now);
+    return NULL;
+}
+
+const char *model_nacked(struct model *m, uint32_t k, uint32_t delivery,
+                         uint32_t epoch, bool permanent, uint64_t delay_ms,
+                         enum err rc, struct now now)
+{
+    (void)epoch;
+    const struct mjob *was = &m->jobs[k];
+    enum standing s = standing(m, was, delivery, now);
+    if (rc != ERR_OK)
+        return refusal_fits(m, was, s, rc, now) ? NULL
+                                                : "a NACK was refused wrongly";
+    if (repeats(was, delivery, 'n'))
+        return NULL;
+    if (s != CURRENT && s != OVERDUE)
+        return "a NACK without the lease was accepted";
+    struct mjob *j = change(m, k);
+    j->failures++;
+    bool last = permanent || j->failures > j->retries;
+    end(m, j, last ? M_FAILED : M_WAITING, 'n', now);
+    j->not_before_ms = now.wall_ms + delay_ms;
+    return NULL;
+}
+
+const char *model_released(struct model *m, uint32_t k, uint32_t delivery,
+                           uint32_t epoch, enum err rc, struct now now)
+{
+    (void)epoch;
+    const struct mjob *was = &m->jobs[k];
+    enum standing s = standing(m, was, delivery, now);
+    if (rc != ERR_OK)
+        return refusal_fits(m, was, s, rc, now)
+                   ? NULL
+                   : "a RELEASE was refused wrongly";
+    if (repeats(was, delivery, 'r'))
+        return NULL;
+    if (s != CURRENT && s != OVERDUE)
+        return "a RELEASE without the lease was accepted";
+    struct mjob *j = change(m, k);
+    end(m, j, M_WAITING, 'r', now);
+    j->not_before_ms = 0;
+    return NULL;
+}
+
+const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
+                           uint32_t epoch, enum lease_order order,
+                           struct now now)
+{
+    (void)epoch;
+    const struct mjob *was = &m->jobs[k];
+    enum standing s = standing(m, was, delivery, now);
+    if (order == ORDER_LOST)
+        return s == CURRENT ? "a lease in force was called lost" : NULL;
+    if (s != CURRENT && s != OVERDUE)
+        return "a lease that had ended was extended";
+    struct mjob *j = change(m, k);
+    j->lease_end_ms = now.mono_ms + j->lease_ms;
+    return NULL;
+}
+
+const char *model_seen(struct model *m, uint32_t k, enum err rc,
+                       const struct job_view *v, struct now now)
+{
+    const struct mjob *j = &m->jobs[k];
+    if (rc == ERR_NOTFOUND) {
+        if (j->state == M_NONE)
+            return NULL;
+        /* What ends by poison keeps its own, longer retention. */
+        if (!live(j) && now.wall_ms >= j->finished_ms + m->keep_ms)
+            return NULL;
+        return "a job is missing";
+    }
+    if (rc != ERR_OK)
+        return "a job cannot be read";
+    if (j->state == M_NONE)
+        return "a job is there that nobody added";
+    bool over = v->state == JOB_COMPLETED || v->state == JOB_FAILED ||
+                v->state == JOB_CANCELLED || v->state == JOB_EXPIRED;
+    switch (j->state) {
+    case M_COMPLETED:
+        return v->state == JOB_COMPLETED ? NULL : "a completed job is not";
+    case M_FAILED:
+        return v->state == JOB_FAILED ? NULL : "a failed job is not";
+    case M_CANCELLED:
+        return v->state == JOB_CANCELLED ? NULL : "a cancelled job is not";
+    case M_WAITING:
+        return over || v->state == JOB_RUNNING ? "a waiting job is not" : NULL;
+    case M_RUNNING:
+        if (!expired(j, now))
+            return v->state == JOB_RUNNING ? NULL : "a leased job is not";
+        if (v->state == JOB_FAILED && maybe_poison(m, j, now)) {
+            end(m, change(m, k), M_FAILED, 'p', now);
+            return NULL;
+        }
+        return over ? "a job that was lost has ended" : NULL;
+    case M_NONE:
+        break;
+    }
+    return NULL;
+}
+
+uint32_t model_live(const struct model *m)
+{
+    return m->live;
+}

@@ -1,0 +1,83 @@
+/* What a correct scheduler may answer: an independent model, one small state
+ * machine per job. It knows nothing of the engine's data; it is told what was
+ * asked, what was answered and when, and objects.
+ *
+ * Every change of the model carries the index of the entry that made it, so
+ * that a crash, which keeps a prefix of the entries, takes back exactly the
+ * changes behind it.
+ */
+#ifndef SIM_MODEL_H
+#define SIM_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "util/clock.h"
+#include "util/id.h"
+
+enum mstate {
+    M_NONE,
+    M_WAITING,
+    M_RUNNING,
+    M_COMPLETED,
+    M_FAILED,
+    M_CANCELLED
+};
+
+#define M_CRASHES 4
+
+struct mjob {
+    struct id id;
+    enum mstate state;
+    uint8_t queue, ended_by; /* verb that ended its last execution: a n r */
+    uint32_t ended;          /* and the delivery that it ended */
+    uint32_t retries, failures, delivery, epoch;
+    uint64_t not_before_ms;                        /* wall */
+    uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
+    uint64_t finished_ms;
+    uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */
+};
+
+struct model;
+
+struct model *model_new(uint32_t jobs_max, uint64_t keep_ms,
+                        uint32_t crashes_max, uint64_t crash_window_ms);
+void model_free(struct model **m);
+uint32_t model_jobs(const struct model *m);
+const struct mjob *model_job(const struct model *m, uint32_t k);
+
+/* What the engine did; `k` is the job's number, which is its payload too. Each
+ * returns NULL, or the sentence that says what must not be. */
+const char *model_added(struct model *m, uint32_t k, const struct id *id,
+                        uint8_t queue, uint32_t retries, uint64_t not_before_ms,
+                        enum job_state state, struct now now);
+const char *model_leased(struct model *m, uint32_t k,
+                         const struct lease_view *v, uint8_t queue,
+                         struct now now);
+const char *model_acked(struct model *m, uint32_t k, uint32_t delivery,
+                        uint32_t epoch, enum err rc, struct now now);
+const char *model_nacked(struct model *m, uint32_t k, uint32_t delivery,
+                         uint32_t epoch, bool permanent, uint64_t delay_ms,
+                         enum err rc, struct now now);
+const char *model_released(struct model *m, uint32_t k, uint32_t delivery,
+                           uint32_t epoch, enum err rc, struct now now);
+const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
+                           uint32_t epoch, enum lease_order order,
+                           struct now now);
+const char *model_seen(struct model *m, uint32_t k, enum err rc,
+                       const struct job_view *v, struct now now);
+
+/* The entry of this tick has this index. */
+void model_committed(struct model *m, uint64_t index);
+/* After a crash: entries up to `index` survived; leases that were in force
+ * start afresh. */
+void model_crashed(struct model *m, uint64_t index, uint64_t crash_mono_ms,
+                   struct now now);
+/* Changes up to here can no longer be lost: forget how to undo them. */
+void model_durable(struct model *m, uint64_t index);
+
+/* How many are neither finished nor gone. */
+uint32_t model_live(const struct model *m);
+
+#endif

@@ -1,0 +1,586 @@
+#include "world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/alloc.h"
+#include "util/assert.h"
+#include "util/hash.h"
+#include "util/parse.h"
+
+#define QUEUES 3
+#define HELD_MAX 512 /* tokens that clients remember, also stale ones */
+#define LEASE_COUNT 8
+
+static const char *const queue_names[QUEUES] = {"mail", "report", "{a}.b"};
+
+enum op_kind {
+    OP_ADD,
+    OP_LEASE,
+    OP_ACK,
+    OP_NACK,
+    OP_RELEASE,
+    OP_EXTEND,
+    OP_GET,
+    OP_KINDS
+};
+
+struct held {
+    uint32_t k, delivery, epoch;
+    char text[64];
+    uint8_t len;
+};
+
+struct op {
+    struct list in; /* world.fetching or world.answered */
+    enum op_kind kind;
+    uint8_t queue;
+    uint32_t k, count;
+    uint64_t delay_ms, lease_ms;
+    uint32_t retries, priority;
+    bool permanent;
+    struct held held;
+    struct gather *gather;
+    bool ready; /* its rows have come */
+    bool done;
+    uint64_t index; /* its answer may be seen from here on */
+    /* leases that the answer carries */
+    struct held got[LEASE_COUNT];
+    uint32_t got_n;
+};
+
+struct world {
+    const struct world_options *o;
+    struct world_report *r;
+    struct rng rng;
+    struct mem_disk *disk;
+    struct store *store;
+    struct engine *engine;
+    struct engine_config config;
+    struct now now;
+    uint64_t wall_skew_ms; /* added to the wall clock by steps */
+    struct model *model;
+    struct list fetching, answered;
+    struct held held[HELD_MAX];
+    uint32_t held_n, next_k;
+    uint64_t seen_index; /* clients have seen answers up to here */
+    bool draining;
+    struct errbuf e;
+};
+
+static void note(struct world *w, uint64_t a, uint64_t b)
+{
+    uint64_t both[3] = {w->r->hash, a, b};
+    w->r->hash = hash64(slice_of(both, sizeof(both)));
+}
+
+static void violate(struct world *w, const struct op *op, const char *what)
+{
+    if (what == NULL || w->r->violation[0] != '\0')
+        return;
+    (void)snprintf(w->r->violation, sizeof(w->r->violation),
+                   "%s (job %u, op %llu, wall %llu)", what,
+                   op == NULL ? 0 : op->k, (unsigned long long)w->r->ops,
+                   (unsigned long long)w->now.wall_ms);
+    w->r->at_op = w->r->ops;
+}
+
+static void trace(const struct world *w, const char *fmt, ...)
+    PRINTF_LIKE(2, 3);
+static void trace(const struct world *w, const char *fmt, ...)
+{
+    if (!w->o->trace)
+        return;
+    va_list ap;
+    (void)printf("%llu/%llu ", (unsigned long long)w->now.wall_ms,
+                 (unsigned long long)w->now.mono_ms);
+    va_start(ap, fmt);
+    (void)vprintf(fmt, ap);
+    va_end(ap);
+    (void)putchar('\n');
+}
+
+static bool chance(struct world *w, uint32_t per_1000)
+{
+    return rng_below(&w->rng, 1000) < per_1000;
+}
+
+/* --- operations ---------------------------------------------------------- */
+
+struct asked {
+    struct world *w;
+    struct op *op;
+};
+
+static enum err run_add(struct world *w, struct op *op)
+{
+    char text[16];
+    struct buf payload = {text, 0, sizeof(text)};
+    buf_add_u64(&payload, op->k);
+    struct slice body = buf_slice(&payload);
+    struct job_options o = {0};
+    o.given = (uint64_t)1 << JOPT_RETRIES | (uint64_t)1 << JOPT_PRIORITY |
+              (uint64_t)1 << JOPT_BASE;
+    o.retries = op->retries;
+    o.priority = op->priority;
+    o.base_ms = 1000;
+    if (op->delay_ms > 0) {
+        o.given |= (uint64_t)1 << JOPT_DELAY;
+        o.delay_ms = op->delay_ms;
+    }
+    struct add_params p = {.queue = slice_str(queue_names[op->queue]),
+                           .payloads = &body,
+                           .n = 1,
+                           .options = &o};
+    struct add_result res;
+    enum err rc = engine_add(w->engine, op->gather, &p, w->now, &res, &w->e);
+    if (rc == ERR_PENDING)
+        return rc;
+    if (rc != ERR_OK) {
+        violate(w, op, w->e.text);
+        return rc;
+    }
+    note(w, id_hash(&res.id), res.state);
+    violate(w, op,
+            model_added(w->model, op->k, &res.id, op->queue, op->retries,
+                        op->delay_ms == 0 ? 0 : w->now.wall_ms + op->delay_ms,
+                        res.state, w->now));
+    return ERR_OK;
+}
+
+static void on_lease(void *ud, const struct lease_view *v)
+{
+    struct asked *a = ud;
+    struct world *w = a->w;
+    struct op *op = a->op;
+    uint64_t k = UINT32_MAX;
+    if (!parse_u64(v->payload, &k) || op->got_n >= LEASE_COUNT) {
+        violate(w, op, "a lease carries another payload, or too many came");
+        return;
+    }
+    struct held *h = &op->got[op->got_n++];
+    *h = (struct held){.k = (uint32_t)k, .delivery = v->delivery};
+    ASSERT(v->token.len < sizeof(h->text));
+    memcpy(h->text, v->token.data, v->token.len);
+    h->len = (uint8_t)v->token.len;
+    note(w, k, v->delivery);
+    w->r->leases++;
+    trace(w, "  leased %llu as %.*s", (unsigned long long)k,
+          SLICE_FMT(v->token));
+    op->k = (uint32_t)k;
+    violate(w, op, model_leased(w->model, (uint32_t)k, v, op->queue, w->now));
+}
+
+static enum err run_lease(struct world *w, struct op *op)
+{
+    struct slice q = slice_str(queue_names[op->queue]);
+    struct lease_params p = {.queues = &q,
+                             .queues_n = 1,
+                             .count = op->count,
+                             .lease_ms = op->lease_ms};
+    struct asked a = {w, op};
+    op->got_n = 0;
+    return engine_lease(w->engine, op->gather, &p, w->now, on_lease, &a, &w->e);
+}
+
+static void on_verdict(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    struct asked *a = ud;
+    struct world *w = a->w;
+    const struct held *h = &a->op->held;
+    const char *wrong = NULL;
+    (void)i;
+    (void)why;
+    note(w, h->k, rc);
+    trace(w, "  verdict %s for %u", err_name(rc), h->k);
+    if (a->op->kind == OP_ACK)
+        wrong = model_acked(w->model, h->k, h->delivery, h->epoch, rc, w->now);
+    else if (a->op->kind == OP_NACK)
+        wrong = model_nacked(w->model, h->k, h->delivery, h->epoch,
+                             a->op->permanent, a->op->delay_ms, rc, w->now);
+    else
+        wrong =
+            model_released(w->model, h->k, h->delivery, h->epoch, rc, w->now);
+    violate(w, a->op, wrong);
+}
+
+static void on_extend(void *ud, uint32_t i, uint64_t left_ms,
+                      enum lease_order order)
+{
+    struct asked *a = ud;
+    const struct held *h = &a->op->held;
+    (void)i;
+    (void)left_ms;
+    note(a->w, h->k, order);
+    violate(a->w, a->op,
+            model_extended(a->w->model, h->k, h->delivery, h->epoch, order,
+                           a->w->now));
+}
+
+static enum err run_verb(struct world *w, struct op *op)
+{
+    struct slice token = slice_of(op->held.text, op->held.len);
+    struct asked a = {w, op};
+    struct ack_params ack = {.tokens = &token, .n = 1};
+    struct nack_params nack = {.tokens = &token,
+                               .n = 1,
+                               .error = SLICE_LIT("broken"),
+                               .permanent = op->permanent,
+                               .has_delay = !op->permanent,
+                               .delay_ms = op->delay_ms};
+    op->k = op->held.k;
+    switch (op->kind) {
+    case OP_ACK:
+        return engine_ack(w->engine, op->gather, &ack, w->now, on_verdict, &a,
+                          &w->e);
+    case OP_NACK:
+        return engine_nack(w->engine, op->gather, &nack, w->now, on_verdict, &a,
+                           &w->e);
+    case OP_RELEASE:
+        return engine_release(w->engine, op->gather, &token, 1, w->now,
+                              on_verdict, &a, &w->e);
+    default:
+        return engine_extend(w->engine, &token, 1, 0, w->now, on_extend, &a,
+                             &w->e);
+    }
+}
+
+static enum err run_get(struct world *w, struct op *op)
+{
+    const struct mjob *j = model_job(w->model, op->k);
+    char text[ID_TEXT_LEN];
+    struct job_view v;
+    if (j->state == M_NONE)
+        return ERR_OK;
+    id_text(&j->id, text);
+    enum err rc = engine_get(w->engine, op->gather,
+                             slice_of(text, sizeof(text)), w->now, &v, &w->e);
+    if (rc == ERR_PENDING)
+        return rc;
+    note(w, op->k, rc == ERR_OK ? (uint64_t)v.state : 100 + (uint64_t)rc);
+    violate(w, op, model_seen(w->model, op->k, rc, &v, w->now));
+    return ERR_OK;
+}
+
+static void fetched(void *ud)
+{
+    ((struct op *)ud)->ready = true;
+}
+
+static void op_free(struct op *op)
+{
+    list_remove(&op->in);
+    gather_free(&op->gather);
+    mem_free(op);
+}
+
+/* Run it, or run it again. */
+static void op_run(struct world *w, struct op *op)
+{
+    enum err rc;
+    list_remove(&op->in);
+    op->ready = false;
+    if (op->kind == OP_ADD)
+        rc = run_add(w, op);
+    else if (op->kind == OP_LEASE)
+        rc = run_lease(w, op);
+    else if (op->kind == OP_GET)
+        rc = run_get(w, op);
+    else
+        rc = run_verb(w, op);
+    if (rc == ERR_PENDING) {
+        w->r->fetches++;
+        list_append(&w->fetching, &op->in);
+        store_fetch(w->store, op->gather, fetched, op);
+        return;
+    }
+    if (rc != ERR_OK && rc != ERR_EMPTY)
+        violate(w, op, w->e.text);
+    gather_release(op->gather);
+    op->done = true;
+    op->index = 0; /* the open entry */
+    list_append(&w->answered, &op->in);
+}
+
+static void op_start(struct world *w, enum op_kind kind)
+{
+    struct op *op = NEW(struct op);
+    op->kind = kind;
+    op->gather = gather_new(w->store);
+    op->queue = (uint8_t)rng_below(&w->rng, QUEUES);
+    switch (kind) {
+    case OP_ADD:
+        op->k = w->next_k++;
+        op->retries = (uint32_t)rng_below(&w->rng, 4);
+        op->priority = (uint32_t)rng_below(&w->rng, 1001);
+        op->delay_ms = chance(w, 700) ? 0 : rng_below(&w->rng, 7200000) + 1;
+        break;
+    case OP_LEASE:
+        op->count = (uint32_t)rng_below(&w->rng, LEASE_COUNT) + 1;
+        op->lease_ms = 1000 + rng_below(&w->rng, 60000);
+        break;
+    case OP_GET:
+        op->k = (uint32_t)rng_below(&w->rng, w->next_k);
+        break;
+    default: {
+        /* Usually a fresh token and the last use of it; at times an old one
+         * once more. */
+        uint32_t i = (uint32_t)rng_below(&w->rng, w->held_n);
+        op->held = w->held[i];
+        if (kind != OP_EXTEND && chance(w, 900))
+            w->held[i] = w->held[--w->held_n];
+        op->permanent = kind == OP_NACK && chance(w, 100);
+        op->delay_ms = op->permanent ? 0 : rng_below(&w->rng, 600000);
+    }
+    }
+    w->r->ops++;
+    trace(w, "op %llu kind %d queue %d job %u token %.*s",
+          (unsigned long long)w->r->ops, (int)kind, op->queue, op->k,
+          (int)op->held.len, op->held.text);
+    op_run(w, op);
+}
+
+static enum op_kind pick(struct world *w)
+{
+    uint64_t r = rng_below(&w->rng, 100);
+    if (w->draining)
+        return w->held_n > 0 && r < 60 ? OP_ACK : OP_LEASE;
+    if (r < 30 && w->next_k < model_jobs(w->model))
+        return OP_ADD;
+    if (r < 55 || w->next_k == 0)
+        return OP_LEASE;
+    if (r < 62)
+        return OP_GET;
+    if (w->held_n == 0)
+        return OP_LEASE;
+    return r < 85 ? OP_ACK : r < 92 ? OP_NACK : r < 96 ? OP_EXTEND : OP_RELEASE;
+}
+
+/* --- time, commits, crashes ---------------------------------------------- */
+
+/* Answers whose entry is durable reach their clients, most of them. */
+static void deliver(struct world *w)
+{
+    uint64_t acked = store_acked(w->store);
+    LIST_FOR (it, &w->answered) {
+        struct op *op = CONTAINER_OF(it, struct op, in);
+        if (op->index == 0 || op->index > acked)
+            continue;
+        if (op->index > w->seen_index)
+            w->seen_index = op->index;
+        for (uint32_t i = 0; i < op->got_n; i++)
+            if (w->held_n < HELD_MAX && chance(w, w->draining ? 1000 : 930))
+                w->held[w->held_n++] = op->got[i];
+        op_free(op);
+    }
+    model_durable(w->model, acked);
+}
+
+static void commit(struct world *w)
+{
+    uint64_t index = engine_commit(w->engine, w->now);
+    model_committed(w->model, index);
+    LIST_FOR (it, &w->answered) {
+        struct op *op = CONTAINER_OF(it, struct op, in);
+        if (op->index == 0)
+            op->index = index;
+    }
+    if (chance(w, 500))
+        mem_sync(w->disk, UINT64_MAX);
+    if (chance(w, 300))
+        mem_apply(w->disk, 1 + (unsigned)rng_below(&w->rng, 3));
+    if (chance(w, 50))
+        mem_flush(w->disk);
+    store_poll(w->store, w->now);
+    deliver(w);
+}
+
+static void check(struct world *w)
+{
+    w->r->checks++;
+    if (engine_check(w->engine, &w->e) != ERR_OK)
+        violate(w, NULL, w->e.text);
+}
+
+static void open_world(struct world *w)
+{
+    struct store_options o;
+    bool done = false;
+    store_options_default(&o);
+    o.generation_bytes = 2000 + rng_below(&w->rng, 40000);
+    o.generation_age_ms = 1 + rng_below(&w->rng, 10000);
+    if (store_start_mem(&w->store, w->disk, &o, w->now, &w->e) != ERR_OK) {
+        violate(w, NULL, w->e.text);
+        return;
+    }
+    w->config.window_lane = 4 + (uint32_t)rng_below(&w->rng, 60);
+    w->config.window_due = 4 + (uint32_t)rng_below(&w->rng, 60);
+    w->config.jobs_in_memory = 8 + (uint32_t)rng_below(&w->rng, 500);
+    w->config.seed = rng_next(&w->rng);
+    w->engine = engine_new(w->store, &w->config);
+    while (!done && w->r->violation[0] == '\0')
+        if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
+            violate(w, NULL, w->e.text);
+}
+
+static void close_world(struct world *w)
+{
+    LIST_FOR (a, &w->fetching)
+        op_free(CONTAINER_OF(a, struct op, in));
+    LIST_FOR (b, &w->answered)
+        op_free(CONTAINER_OF(b, struct op, in));
+    engine_free(&w->engine);
+}
+
+static void crash(struct world *w)
+{
+    w->r->crashes++;
+    close_world(w);
+    uint64_t acked = store_acked(w->store);
+    uint64_t unsynced = store_last(w->store) - acked;
+    uint64_t kept = rng_below(&w->rng, unsynced + 1);
+    mem_crash(&w->store, kept);
+    uint64_t crash_mono_ms = w->now.mono_ms;
+    w->now.mono_ms += 10 + rng_below(&w->rng, 20000);
+    w->now.wall_ms += 10 + rng_below(&w->rng, 20000);
+    open_world(w);
+    if (w->store == NULL || w->r->violation[0] != '\0')
+        return;
+    uint64_t survived = acked + kept;
+    trace(w, "crash: entries up to %llu survived",
+          (unsigned long long)survived);
+    if (survived < w->seen_index || store_last(w->store) < survived)
+        violate(w, NULL, "an entry that clients had seen is gone");
+    model_crashed(w->model, survived, crash_mono_ms, w->now);
+    check(w);
+}
+
+static void pass(struct world *w, uint64_t ms)
+{
+    w->now.mono_ms += ms;
+    w->now.wall_ms += ms;
+    w->r->simulated_ms += ms;
+}
+
+/* One tick, as the server makes it. */
+static void tick(struct world *w, uint32_t starts)
+{
+    (void)engine_reap(w->engine, w->now);
+    LIST_FOR (it, &w->fetching) {
+        struct op *op = CONTAINER_OF(it, struct op, in);
+        if (op->ready)
+            op_run(w, op);
+    }
+    for (uint32_t i = 0; i < starts; i++)
+        op_start(w, pick(w));
+    bool more = true;
+    for (int i = 0; more && i < 4; i++)
+        more = engine_tick(w->engine, w->now);
+    commit(w);
+}
+
+static void advance(struct world *w)
+{
+    uint64_t pace = w->o->pace_ms;
+    if (!list_empty(&w->fetching) || chance(w, 300))
+        return; /* the next tick comes at once */
+    uint64_t ms = pace > 0        ? rng_below(&w->rng, 2 * pace)
+                  : chance(w, 20) ? rng_below(&w->rng, 3600000)
+                                  : rng_below(&w->rng, 3000);
+    /* Timers ring on the way, as the loop would wake for them. */
+    for (int i = 0; i < 64 && ms > 0; i++) {
+        uint64_t next = engine_next_ms(w->engine, w->now);
+        uint64_t step = next <= w->now.mono_ms       ? 1
+                        : next - w->now.mono_ms < ms ? next - w->now.mono_ms
+                                                     : ms;
+        if (chance(w, 100))
+            step = ms; /* the server was stopped for a while */
+        pass(w, step);
+        ms -= step < ms ? step : ms;
+        if (ms > 0)
+            tick(w, 0);
+    }
+    if (!w->o->calm && chance(w, 3)) /* somebody sets the clock */
+        w->now.wall_ms += rng_below(&w->rng, 100000);
+}
+
+/* No more crashes and no more work: everything that was added must end. */
+static void drain(struct world *w)
+{
+    w->draining = true;
+    for (int i = 0;
+         i < 200000 && model_live(w->model) > 0 && w->r->violation[0] == '\0';
+         i++) {
+        tick(w, 4);
+        if (list_empty(&w->fetching))
+            pass(w, i % 16 == 0 ? 60000 : 10);
+        if (i % 400 == 399) /* poison is noticed by looking */
+            for (uint32_t k = 0; k < w->next_k; k++)
+                if (model_job(w->model, k)->state == M_RUNNING) {
+                    struct op *op = NEW(struct op);
+                    op->kind = OP_GET;
+                    op->k = k;
+                    op->gather = gather_new(w->store);
+                    op_run(w, op);
+                }
+    }
+    if (w->r->violation[0] == '\0' && model_live(w->model) > 0) {
+        for (uint32_t k = 0; k < w->next_k; k++) {
+            const struct mjob *j = model_job(w->model, k);
+            if (j->state == M_WAITING || j->state == M_RUNNING) {
+                struct op lost = {.k = k};
+                violate(w, &lost, "a job never came to an end");
+                break;
+            }
+        }
+    }
+    if (w->r->violation[0] == '\0')
+        check(w);
+}
+
+void world_run(const struct world_options *o, struct world_report *r)
+{
+    struct world *w = NEW(struct world);
+    *r = (struct world_report){.hash = o->seed};
+    w->o = o;
+    w->r = r;
+    rng_seed(&w->rng, o->seed);
+    list_init(&w->fetching);
+    list_init(&w->answered);
+    struct mem_knobs knobs = {
+        .seed = rng_next(&w->rng),
+        .manual_sync = true,
+        .manual_apply = true,
+        .manual_flush = true,
+        .pending_per_1000 = o->calm ? 0 : (unsigned)(chance(w, 500) ? 0 : 300),
+        .fetch_polls_max = (unsigned)rng_below(&w->rng, 4),
+    };
+    w->disk = mem_disk_new(&knobs);
+    engine_config_default(&w->config);
+    w->now = (struct now){1700000000000 + rng_below(&w->rng, 1000000000),
+                          1000 + rng_below(&w->rng, 1000000)};
+    w->model = model_new(o->ops, w->config.keep_ms, w->config.crashes_max,
+                         w->config.crash_window_ms);
+    open_world(w);
+    uint32_t crashes = o->calm || chance(w, 200) ? 0 : 3;
+    while (r->ops < o->ops && r->violation[0] == '\0') {
+        tick(w, (uint32_t)rng_below(&w->rng, 6));
+        advance(w);
+        if (crashes > 0 && chance(w, crashes))
+            crash(w);
+        if (!o->calm && chance(w, 10) && r->violation[0] == '\0')
+            check(w);
+    }
+    if (r->violation[0] == '\0')
+        drain(w);
+    note(w, w->now.wall_ms, r->leases);
+    if (w->engine != NULL)
+        close_world(w);
+    if (w->store != NULL)
+        store_abandon(&w->store);
+    mem_disk_free(&w->disk);
+    model_free(&w->model);
+    mem_free(w);
+}

@@ -1,0 +1,38 @@
+/* A world around one engine: a disk that crashes, a clock that jumps, clients
+ * that forget, repeat and die. Everything follows from the seed.
+ *
+ * An operation runs like a command of the server: it may have to wait for rows
+ * and start over; its answer counts for the model when it is given, and its
+ * client sees it only when its entry is durable. A crash keeps a prefix of the
+ * entries: whatever a client has seen must be in it.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "model.h"
+#include "store/mem.h"
+#include "util/list.h"
+#include "util/rng.h"
+
+struct world_options {
+    uint64_t seed;
+    uint32_t ops;     /* after so many the world is drained and judged */
+    bool calm;        /* no crashes, no steps of the clock: for measuring */
+    uint64_t pace_ms; /* mean time between ops; 0: drawn from the seed */
+    bool trace;       /* print every operation */
+};
+
+struct world_report {
+    uint64_t hash; /* of everything that was answered */
+    uint64_t ops, leases, crashes, fetches, simulated_ms, checks;
+    char violation[256]; /* empty: all well */
+    uint64_t at_op;
+};
+
+void world_run(const struct world_options *o, struct world_report *r);
+
+#endif
