@@ -1,0 +1,310 @@
+/* Tokens, sessions, waiting in line, restarts. */
+#include "rig.h"
+
+#include <stdlib.h>
+
+struct sleeper {
+    struct waiter waiter; /* first */
+    int woken;
+};
+
+static void on_wake(struct waiter *w)
+{
+    CONTAINER_OF(w, struct sleeper, waiter)->woken++;
+}
+
+static struct sleeper sleeper(void)
+{
+    return (struct sleeper){.waiter = {.wake = on_wake}};
+}
+
+static void wait_for(struct rig *r, struct sleeper *s, const char *queue)
+{
+    struct slice q = slice_str(queue);
+    struct lease_params p = {.queues = &q, .queues_n = 1, .count = 1};
+    engine_wait_lease(r->engine, &s->waiter, &p);
+}
+
+static void waiters_are_woken_one_per_job_in_the_order_they_came(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper s[3] = {sleeper(), sleeper(), sleeper()};
+    for (int i = 0; i < 3; i++)
+        wait_for(r, &s[i], "q");
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(s[0].woken, 1);
+    assert_int_equal(s[1].woken, 0);
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(s[1].woken, 1);
+    assert_int_equal(s[2].woken, 0);
+    for (int i = 0; i < 3; i++)
+        engine_unwait(r->engine, &s[i].waiter);
+}
+
+static void whoever_was_woken_in_vain_keeps_its_turn(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper(), b = sleeper();
+    wait_for(r, &a, "q");
+    wait_for(r, &b, "q");
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1); /* somebody was quicker */
+    wait_for(r, &a, "q");
+    rig_add(r, "q", "y", NULL);
+    assert_int_equal(a.woken, 2);
+    assert_int_equal(b.woken, 0);
+    engine_unwait(r->engine, &a.waiter);
+    assert_int_equal(b.woken, 1); /* a left without taking the job */
+    engine_unwait(r->engine, &b.waiter);
+}
+
+static void a_waiter_is_woken_for_its_handlers_only(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper();
+    struct slice q = slice_str("q"), h = slice_str("pdf");
+    struct lease_params p = {.queues = &q,
+                             .queues_n = 1,
+                             .count = 1,
+                             .handlers = &h,
+                             .handlers_n = 1};
+    engine_wait_lease(r->engine, &a.waiter, &p);
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(a.woken, 0);
+    struct job_options o = {.given = GIVEN(HANDLER), .handler = h};
+    rig_add(r, "q", "y", &o);
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    assert_string_equal(r->payload, "y");
+    engine_unwait(r->engine, &a.waiter);
+}
+
+static void a_job_that_becomes_due_wakes_a_waiter(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper();
+    struct job_options o = {.given = GIVEN(DELAY), .delay_ms = 100};
+    rig_add(r, "q", "x", &o);
+    wait_for(r, &a, "q");
+    rig_pass(r, 100);
+    assert_int_equal(a.woken, 1);
+    engine_unwait(r->engine, &a.waiter);
+}
+
+static void the_end_of_a_job_is_told_even_if_nothing_is_kept(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper();
+    struct job_options o = {.given = GIVEN(KEEP)};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    struct id twice[] = {id, id};
+    engine_wait_jobs(r->engine, &a.waiter, twice, 2);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(a.woken, 0);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(engine_waited(&a.waiter, &id), JOB_COMPLETED);
+    assert_int_equal(rig_state(r, id), 0);
+    engine_unwait(r->engine, &a.waiter);
+}
+
+static void each_unusable_token_has_its_own_answer(void **state)
+{
+    struct rig *r = *state;
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_ack(r, slice_str("nonsense")), ERR_SYNTAX);
+    assert_int_equal(rig_ack(r, slice_str("01M7QB5BH322BPNZCYC4000001#1.1")),
+                     ERR_NOTFOUND);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    char first[64];
+    memcpy(first, r->tokens[0], sizeof(first));
+    struct slice old = slice_of(first, r->token[0].len);
+    assert_int_equal(rig_release(r, old), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, old), ERR_STALE);
+    assert_int_equal(rig_release(r, old), ERR_OK); /* the same verb again */
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_FINISHED);
+    assert_int_equal(rig_ack(r, old), ERR_FINISHED);
+}
+
+static void the_leases_of_a_session_end_after_its_last_client(void **state)
+{
+    struct rig *r = *state;
+    struct slice q = slice_str("q");
+    struct lease_params p = {
+        .queues = &q, .queues_n = 1, .count = 1, .session = slice_str("s1")};
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    engine_session_attach(r->engine, p.session, 1);
+    engine_session_attach(r->engine, p.session, 2);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    engine_client_gone(r->engine, 1, r->now);
+    rig_pass(r, 10000);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    engine_client_gone(r->engine, 2, r->now);
+    rig_pass(r, 2999);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    rig_pass(r, 1);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(r->attempt, 1);
+}
+
+static void a_restart_gives_every_lease_its_full_length_again(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    r->now.wall_ms += 29000;
+    r->now.mono_ms += 29000;
+    rig_restart(r);
+    rig_pass(r, 29999);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+static void a_restart_reads_no_backlog(void **state)
+{
+    struct rig *r = *state;
+    r->check = false;
+    struct job_options o = {.given = GIVEN(DELAY)};
+    for (uint64_t i = 0; i < 3000; i++) {
+        rig_add(r, "q", "x", NULL);
+        o.delay_ms = 1000 + i;
+        rig_add(r, "q", "x", &o);
+    }
+    r->check = true;
+    rig_restart(r);
+    struct engine_stats st;
+    engine_get_stats(r->engine, &st);
+    assert_int_equal(st.jobs_live, 6000);
+    assert_int_equal(st.jobs_in_memory, 0);
+    assert_int_equal(st.window_entries, 0);
+    r->check = false;
+    rig_pass(r, 10000);
+    uint32_t leased = 0, n;
+    while ((n = rig_lease(r, "q", 1000)) > 0) {
+        leased += n;
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(rig_ack(r, r->token[i]), ERR_OK);
+    }
+    assert_int_equal(leased, 6000);
+    r->check = true;
+    rig_step(r);
+}
+
+static void on_extend(void *ud, uint32_t i, uint64_t left_ms,
+                      enum lease_order order)
+{
+    uint64_t *out = ud;
+    out[0] = left_ms;
+    out[1] = order;
+    (void)i;
+}
+
+static void a_renewed_lease_lives_on(void **state)
+{
+    struct rig *r = *state;
+    uint64_t got[2];
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    for (int i = 0; i < 10; i++) {
+        rig_pass(r, 29000);
+        assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
+                                       on_extend, got, &r->err),
+                         ERR_OK);
+        assert_int_equal(got[0], 30000);
+        assert_int_equal(got[1], ORDER_CONTINUE);
+    }
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 60000, r->now,
+                                   on_extend, got, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    rig_restart(r); /* another length is remembered */
+    rig_pass(r, 59999);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    rig_pass(r, 1);
+    assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
+                                   on_extend, got, &r->err),
+                     ERR_OK);
+    assert_int_equal(got[1], ORDER_LOST);
+}
+
+static void what_was_committed_is_there_after_a_crash(void **state)
+{
+    struct rig *r = *state;
+    struct id ready = rig_add(r, "q", "x", NULL).id;
+    struct id done = rig_add(r, "q", "y", NULL).id;
+    assert_int_equal(rig_lease(r, "q", 2), 2);
+    assert_int_equal(rig_ack(r, r->token[1]), ERR_OK);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    rig_restart(r);
+    assert_int_equal(rig_state(r, ready), JOB_RETRYING);
+    assert_int_equal(rig_state(r, done), JOB_COMPLETED);
+    assert_int_equal(rig_queue(r, "q").added, 2);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_lease(r, "q", 2), 1);
+    assert_int_equal(r->attempt, 2);
+}
+
+struct seen {
+    uint32_t n;
+    char last[32];
+};
+
+static void on_execution(void *ud, const struct execution_view *v)
+{
+    struct seen *s = ud;
+    s->n++;
+    memcpy(s->last, v->outcome.data, v->outcome.len);
+    s->last[v->outcome.len] = '\0';
+}
+
+static void executions_are_told_of_the_live_and_the_finished(void **state)
+{
+    struct rig *r = *state;
+    char text[ID_TEXT_LEN];
+    struct seen s = {0};
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    id_text(&id, text);
+    struct slice ref = slice_of(text, ID_TEXT_LEN);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(engine_executions(r->engine, NULL, ref, r->now,
+                                       on_execution, &s, &r->err),
+                     ERR_OK);
+    assert_int_equal(s.n, 2);
+    assert_string_equal(s.last, "running");
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    s.n = 0;
+    assert_int_equal(engine_executions(r->engine, NULL, ref, r->now,
+                                       on_execution, &s, &r->err),
+                     ERR_OK);
+    assert_int_equal(s.n, 2);
+    assert_string_equal(s.last, "completed");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(waiters_are_woken_one_per_job_in_the_order_they_came),
+        TEST(whoever_was_woken_in_vain_keeps_its_turn),
+        TEST(a_waiter_is_woken_for_its_handlers_only),
+        TEST(a_job_that_becomes_due_wakes_a_waiter),
+        TEST(the_end_of_a_job_is_told_even_if_nothing_is_kept),
+        TEST(each_unusable_token_has_its_own_answer),
+        TEST(the_leases_of_a_session_end_after_its_last_client),
+        TEST(a_restart_gives_every_lease_its_full_length_again),
+        TEST(a_restart_reads_no_backlog),
+        TEST(a_renewed_lease_lives_on),
+        TEST(what_was_committed_is_there_after_a_crash),
+        TEST(executions_are_told_of_the_live_and_the_finished),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

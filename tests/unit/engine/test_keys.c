@@ -1,0 +1,270 @@
+/* Names, unique keys, idempotency, effects. */
+#include "rig.h"
+
+static struct add_result add_with(struct rig *r, const char *payload,
+                                  struct job_options *o)
+{
+    o->given |= GIVEN(UNIQUE);
+    o->unique = slice_str("k");
+    return rig_add(r, "q", payload, o);
+}
+
+static void a_unique_key_returns_the_job_that_has_it(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {0};
+    struct add_result a = add_with(r, "x", &o), b = add_with(r, "y", &o);
+    assert_true(a.created);
+    assert_false(b.created);
+    assert_true(id_eq(&a.id, &b.id));
+    assert_int_equal(rig_lease(r, "q", 5), 1);
+    assert_false(add_with(r, "y", &o).created);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_true(add_with(r, "y", &o).created);
+}
+
+static void a_key_of_waiting_jobs_is_let_go_at_the_first_lease(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(WHILE),
+                            .unique_while = WHILE_WAITING};
+    assert_true(add_with(r, "x", &o).created);
+    assert_int_equal(rig_lease(r, "q", 5), 1);
+    struct add_result b = add_with(r, "y", &o);
+    assert_true(b.created);
+    /* Its end must not take the key of the second one. */
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_false(add_with(r, "z", &o).created);
+}
+
+static void a_key_with_a_time_outlives_its_job(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(FOR), .for_ms = 10000};
+    struct add_result a = add_with(r, "x", &o);
+    assert_int_equal(rig_lease(r, "q", 5), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 9999);
+    struct add_result b = add_with(r, "y", &o);
+    assert_false(b.created);
+    assert_true(id_eq(&a.id, &b.id));
+    assert_int_equal(b.state, JOB_COMPLETED);
+    rig_pass(r, 1);
+    assert_true(add_with(r, "z", &o).created);
+}
+
+static void a_conflict_may_be_refused(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(CONFLICT),
+                            .conflict = CONFLICT_REJECT};
+    add_with(r, "x", &o);
+    struct slice text = slice_str("y");
+    struct add_params p = {
+        .queue = slice_str("q"), .payloads = &text, .n = 1, .options = &o};
+    struct add_result result;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_EXISTS);
+}
+
+static void a_waiting_job_is_replaced_and_keeps_its_id(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(CONFLICT),
+                            .conflict = CONFLICT_REPLACE};
+    struct add_result a = add_with(r, "old", &o);
+    rig_restart(r);
+    struct add_result b = add_with(r, "new", &o);
+    assert_true(id_eq(&a.id, &b.id));
+    assert_false(b.created);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 1);
+    assert_int_equal(rig_lease(r, "q", 5), 1);
+    assert_string_equal(r->payload, "new");
+    struct slice text = slice_str("z");
+    struct add_params p = {
+        .queue = slice_str("q"), .payloads = &text, .n = 1, .options = &o};
+    assert_int_equal(rig_try_add(r, &p, &b), ERR_STATE);
+}
+
+static void a_debounced_job_starts_after_the_last_of_them(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(DEBOUNCE), .debounce_ms = 1000};
+    add_with(r, "1", &o);
+    for (int i = 0; i < 5; i++) {
+        rig_pass(r, 900);
+        assert_int_equal(rig_lease(r, "q", 1), 0);
+        add_with(r, "last", &o);
+    }
+    rig_pass(r, 1000);
+    assert_int_equal(rig_lease(r, "q", 5), 1);
+    assert_string_equal(r->payload, "last");
+    /* What comes while it runs is another job. */
+    assert_true(add_with(r, "next", &o).created);
+}
+
+static void keys_of_queues_do_not_meet(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(UNIQUE), .unique = slice_str("k")};
+    assert_true(rig_add(r, "q1", "x", &o).created);
+    assert_true(rig_add(r, "q2", "x", &o).created);
+    o.given |= GIVEN(SCOPE);
+    o.scope = SCOPE_GLOBAL;
+    assert_true(rig_add(r, "q1", "x", &o).created);
+    assert_false(rig_add(r, "q2", "x", &o).created);
+}
+
+static enum err add_idem(struct rig *r, const char *payload, const char *key,
+                         struct add_result *result)
+{
+    static const struct job_options none;
+    struct slice text = slice_str(payload);
+    struct add_params p = {.queue = slice_str("q"),
+                           .payloads = &text,
+                           .n = 1,
+                           .idempotency = slice_str(key),
+                           .options = &none};
+    return rig_try_add(r, &p, result);
+}
+
+static void the_same_request_again_makes_no_second_job(void **state)
+{
+    struct rig *r = *state;
+    struct add_result a, b;
+    assert_int_equal(add_idem(r, "x", "k1", &a), ERR_OK);
+    rig_restart(r);
+    assert_int_equal(add_idem(r, "x", "k1", &b), ERR_OK);
+    assert_true(id_eq(&a.id, &b.id));
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 1);
+    assert_int_equal(add_idem(r, "other", "k1", &b), ERR_MISMATCH);
+    rig_pass(r, 24 * 3600 * 1000);
+    assert_int_equal(add_idem(r, "other", "k1", &b), ERR_OK);
+    assert_false(id_eq(&a.id, &b.id));
+}
+
+static void a_lease_asked_for_again_gives_the_same_leases(void **state)
+{
+    struct rig *r = *state;
+    struct slice q = slice_str("q");
+    struct lease_params p = {.queues = &q,
+                             .queues_n = 1,
+                             .count = 2,
+                             .idempotency = slice_str("l1")};
+    char first[64];
+    for (int i = 0; i < 4; i++)
+        rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    assert_int_equal(r->n, 2);
+    memcpy(first, r->tokens[0], sizeof(first));
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    assert_int_equal(r->n, 2);
+    assert_string_equal(first, r->tokens[0]);
+    p.count = 3;
+    assert_int_equal(rig_lease_with(r, &p), ERR_MISMATCH);
+    p.count = 2;
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_ack(r, r->token[1]), ERR_OK);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    assert_int_equal(r->n, 2);
+    assert_string_not_equal(first, r->tokens[0]);
+}
+
+static enum err add_named(struct rig *r, const char *name,
+                          struct add_result *result)
+{
+    static const struct job_options none;
+    struct slice text = slice_str("x");
+    struct add_params p = {.queue = slice_str("q"),
+                           .payloads = &text,
+                           .n = 1,
+                           .name = slice_str(name),
+                           .options = &none};
+    return rig_try_add(r, &p, result);
+}
+
+static void a_name_finds_its_job_while_it_lives_and_is_kept(void **state)
+{
+    struct rig *r = *state;
+    struct add_result a, b;
+    struct id id;
+    assert_int_equal(add_named(r, "report:7", &a), ERR_OK);
+    assert_int_equal(add_named(r, "report:7", &b), ERR_EXISTS);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(
+        engine_find(r->engine, NULL, slice_str("report:7"), &id, &r->err),
+        ERR_OK);
+    assert_true(id_eq(&id, &a.id));
+    assert_int_equal(add_named(r, "report:7", &b), ERR_EXISTS);
+    rig_pass(r, (uint64_t)8 * 24 * 3600 * 1000);
+    rig_pass(r, (uint64_t)25 * 3600 * 1000); /* the brake of forgetting */
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, 3600 * 1000);
+    assert_int_equal(add_named(r, "report:7", &b), ERR_OK);
+    assert_int_equal(add_named(r, "no blanks", &b), ERR_SYNTAX);
+    assert_int_equal(add_named(r, "01M7QB5BH322BPNZCYC4000001", &b),
+                     ERR_SYNTAX);
+}
+
+static void an_effect_is_claimed_once_per_job(void **state)
+{
+    struct rig *r = *state;
+    bool first;
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct slice key = slice_str("charge");
+    assert_int_equal(engine_effect(r->engine, NULL, r->token[0], key, r->now,
+                                   &first, &r->err),
+                     ERR_OK);
+    assert_true(first);
+    rig_step(r);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 1000);
+    rig_restart(r);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(engine_effect(r->engine, NULL, r->token[0], key, r->now,
+                                   &first, &r->err),
+                     ERR_OK);
+    assert_false(first);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+static void words_that_collide_are_named(void **state)
+{
+    struct rig *r = *state;
+    struct slice text = slice_str("x");
+    struct job_options o = {.given = GIVEN(DELAY) | GIVEN(AT)};
+    struct add_params p = {
+        .queue = slice_str("q"), .payloads = &text, .n = 1, .options = &o};
+    struct add_result result;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
+    assert_string_equal(r->err.text, "DELAY and AT exclude each other");
+    o.given = GIVEN(WHILE);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
+    assert_string_equal(r->err.text, "WHILE needs UNIQUE");
+    p.queue = SLICE_EMPTY;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
+    p.queue = slice_of("a\0b", 3);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_unique_key_returns_the_job_that_has_it),
+        TEST(a_key_of_waiting_jobs_is_let_go_at_the_first_lease),
+        TEST(a_key_with_a_time_outlives_its_job),
+        TEST(a_conflict_may_be_refused),
+        TEST(a_waiting_job_is_replaced_and_keeps_its_id),
+        TEST(a_debounced_job_starts_after_the_last_of_them),
+        TEST(keys_of_queues_do_not_meet),
+        TEST(the_same_request_again_makes_no_second_job),
+        TEST(a_lease_asked_for_again_gives_the_same_leases),
+        TEST(a_name_finds_its_job_while_it_lives_and_is_kept),
+        TEST(an_effect_is_claimed_once_per_job),
+        TEST(words_that_collide_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
