@@ -12,6 +12,7 @@
 #include "server/backend.h"
 #include "server/commands.h"
 #include "server/tick.h"
+#include "util/logger.h"
 
 struct waiter *rig_waiting[8];
 unsigned rig_waiting_count;
@@ -134,6 +135,7 @@ void rig_begin(struct rig *r, const char *directives,
     struct mem_knobs perfect = {0};
     bool done = false;
     rig_waiting_count = 0;
+    logger_set_level(LL_WARNING);
     r->conf = conf_new();
     if (directives != NULL)
         assert_ok(conf_load_text(r->conf, slice_str(directives), "test", &e));

@@ -1,0 +1,257 @@
+/* What is run, what is refused, and who is closed. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "net/loop.h"
+#include "rig.h"
+
+static void check(struct rig *r, int fd, const char *sent, const char *got)
+{
+    rig_send(fd, sent);
+    rig_turn(r);
+    const char *text = rig_read(fd);
+    if (strcmp(text, got) != 0)
+        fail_msg("for \"%s\": got \"%s\" instead of \"%s\"", sent, text, got);
+}
+
+static void refusals_name_their_reason(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    check(&r, fd, "T.PUT\r\n",
+          "-ERR wrong number of arguments for 't.put' command\r\n");
+    check(&r, fd, "T.FREE a\r\n",
+          "-ERR wrong number of arguments for 't.free' command\r\n");
+    check(&r, fd, "NOSUCHTHING a b\r\n",
+          "-ERR unknown command 'NOSUCHTHING', with args beginning with: 'a' "
+          "'b' \r\n");
+    r.s->state = SERVER_LOADING;
+    rig_send(fd, "T.PUT a\r\n");
+    loop_wake(r.s->loop);
+    loop_wait(r.s->loop, 0, 0);
+    r.s->state = SERVER_RUNNING;
+    rig_expect(&r, fd, "-LOADING Belfry is loading the dataset in memory\r\n");
+    client_by_id(r.s, 1)->sub_count = 1;
+    check(&r, fd, "T.FREE\r\n",
+          "-ERR Can't execute 't.free': only (P|S)SUBSCRIBE / "
+          "(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this "
+          "context\r\n");
+    client_by_id(r.s, 1)->proto = 3;
+    check(&r, fd, "T.FREE\r\n", "+FREE\r\n");
+    client_by_id(r.s, 1)->sub_count = 0;
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_failed_command_leaves_its_error_only(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.FREE\r\nT.GET nothing\r\nT.FREE\r\n");
+    rig_turn(&r);
+    const char *got = rig_read(fd);
+    assert_memory_equal(got, "+FREE\r\n-NOTFOUND ", 17);
+    assert_null(strstr(got, "taken back"));
+    assert_string_equal(got + strlen(got) - 7, "+FREE\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+static void without_the_password_only_some_commands_run(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "requirepass secret\n", NULL);
+    int fd = rig_connect(&r);
+    check(&r, fd, "T.FREE\r\n", "-NOAUTH Authentication required.\r\n");
+    check(&r, fd, "T.PUT a\r\n", "-NOAUTH Authentication required.\r\n");
+    check(&r, fd, "AUTH secret\r\n", "+OK\r\n");
+    check(&r, fd, "T.FREE\r\n", "+FREE\r\n");
+    close(fd);
+    fd = rig_connect(&r);
+    check(&r, fd, "*11\r\n",
+          "-ERR Protocol error: unauthenticated multibulk length\r\n");
+    assert_string_equal(rig_read(fd), "(closed)");
+    close(fd);
+    rig_end(&r);
+}
+
+static void replies_can_be_switched_off(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    check(&r, fd, "CLIENT REPLY SKIP\r\nT.FREE\r\nT.PUT a\r\n", "+PUT\r\n");
+    check(&r, fd, "CLIENT REPLY OFF\r\nT.FREE\r\nT.PUT a\r\nNO\r\n", "");
+    check(&r, fd, "CLIENT REPLY ON\r\nT.FREE\r\n", "+OK\r\n+FREE\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_protocol_error_is_the_last_reply(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    check(&r, fd, "T.FREE\r\n*1\r\n:1\r\nT.FREE\r\n",
+          "+FREE\r\n-ERR Protocol error: expected '$', got ':'\r\n");
+    assert_string_equal(rig_read(fd), "(closed)");
+    assert_int_equal(r.s->client_count, 0);
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_web_request_is_cut_off_without_a_reply(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    check(&r, fd, "T.FREE\r\nPOST / HTTP/1.1\r\nT.PUT a\r\n", "(closed)");
+    assert_int_equal(r.s->client_count, 0);
+    assert_int_equal(r.s->stats.commands, 1);
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_tick_is_cut_between_two_commands(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "tick-max-commands 3\n", NULL);
+    int fd = rig_connect(&r);
+    uint64_t before = store_last(r.s->store);
+    check(&r, fd,
+          "T.PUT a\r\nT.PUT b\r\nT.PUT c\r\nT.PUT d\r\nT.PUT e\r\nT.PUT f\r\n"
+          "T.PUT g\r\n",
+          "+PUT\r\n+PUT\r\n+PUT\r\n+PUT\r\n+PUT\r\n+PUT\r\n+PUT\r\n");
+    assert_int_equal(r.s->stats.ticks_cut, 2);
+    assert_int_equal(store_last(r.s->store), before + 3);
+    close(fd);
+    rig_end(&r);
+}
+
+/* The commands of one tick are one entry, whoever sent them. */
+static void a_tick_is_one_entry(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int a = rig_connect(&r), b = rig_connect(&r);
+    rig_turn(&r);
+    uint64_t before = store_last(r.s->store);
+    rig_send(a, "T.PUT a\r\nT.PUT b\r\n");
+    rig_send(b, "T.PUT c\r\n");
+    rig_expect(&r, a, "+PUT\r\n+PUT\r\n");
+    assert_string_equal(rig_read(b), "+PUT\r\n");
+    assert_int_equal(store_last(r.s->store), before + 1);
+    close(a);
+    close(b);
+    rig_end(&r);
+}
+
+static void a_second(struct rig *r)
+{
+    r->s->cron_count = 9;
+    r->s->next_cron_ms = 0;
+    rig_turn(r);
+}
+
+static void an_idle_client_is_closed_a_waiting_one_is_not(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "timeout 5\n", NULL);
+    int idle = rig_connect(&r), waiting = rig_connect(&r), subscriber;
+    subscriber = rig_connect(&r);
+    rig_send(waiting, "T.WAIT 0\r\n");
+    rig_turn(&r);
+    client_by_id(r.s, 3)->sub_count = 1;
+    a_second(&r);
+    assert_int_equal(r.s->client_count, 3);
+    LIST_FOR (it, &r.s->clients)
+        CONTAINER_OF(it, struct client, all)->active_mono_ms -= 6000;
+    a_second(&r);
+    assert_string_equal(rig_read(idle), "(closed)");
+    assert_int_equal(r.s->client_count, 2);
+    assert_int_equal(r.s->stats.timed_out_closed, 1);
+    client_by_id(r.s, 3)->sub_count = 0;
+    rig_waiting_count = 0;
+    close(idle);
+    close(waiting);
+    close(subscriber);
+    rig_end(&r);
+}
+
+static void the_soft_limit_closes_after_its_time(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "client-output-buffer-limit normal 0 1mb 10\n", NULL);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.BIG 3000000\r\n");
+    rig_turn(&r);
+    struct client *c = client_by_id(r.s, 1);
+    assert_true(c->soft_since_ms > 0);
+    a_second(&r);
+    assert_int_equal(r.s->client_count, 1);
+    c->soft_since_ms -= 11000;
+    a_second(&r);
+    assert_int_equal(r.s->client_count, 0);
+    assert_int_equal(r.s->stats.output_limit_closed, 1);
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_client_can_end_itself_in_the_middle_of_its_pipeline(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    check(&r, fd, "T.FREE\r\nQUIT\r\nT.FREE\r\n", "+FREE\r\n+OK\r\n");
+    assert_string_equal(rig_read(fd), "(closed)");
+    assert_int_equal(r.s->client_count, 0);
+    close(fd);
+    rig_end(&r);
+}
+
+static void too_many_clients_are_told(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "maxclients 1\n", NULL);
+    int a = rig_connect(&r), b = rig_connect(&r);
+    assert_string_equal(rig_read(b), "-ERR max number of clients reached\r\n");
+    check(&r, a, "T.FREE\r\n", "+FREE\r\n");
+    close(a);
+    close(b);
+    rig_end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_name_their_reason),
+        cmocka_unit_test(a_failed_command_leaves_its_error_only),
+        cmocka_unit_test(without_the_password_only_some_commands_run),
+        cmocka_unit_test(replies_can_be_switched_off),
+        cmocka_unit_test(a_protocol_error_is_the_last_reply),
+        cmocka_unit_test(a_web_request_is_cut_off_without_a_reply),
+        cmocka_unit_test(a_tick_is_cut_between_two_commands),
+        cmocka_unit_test(a_tick_is_one_entry),
+        cmocka_unit_test(an_idle_client_is_closed_a_waiting_one_is_not),
+        cmocka_unit_test(the_soft_limit_closes_after_its_time),
+        cmocka_unit_test(a_client_can_end_itself_in_the_middle_of_its_pipeline),
+        cmocka_unit_test(too_many_clients_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
