@@ -6,6 +6,8 @@
  *
  *     belfry         one line: whose data this is, and its format (number 1)
  *     lock           flock()ed by the process that uses the directory
+ *     ballast        2 MiB of nothing, let go so that a start on a full disk
+ *                    succeeds
  *     log/           the log: log/log.h describes segments and records
  *     base/          RocksDB: one column family per line of families.def
  *

@@ -56,8 +56,10 @@ static enum err replay_slice(struct store *s, struct now now, struct errbuf *e)
 {
     size_t bytes = 0;
     /* A long log waits for the applier; one as long as a crash leaves it under
-     * load does not, so that the start does not depend on the base's speed. */
-    if (s->sealed_bytes > s->o.overlay_bytes_max / 4 * 3 &&
+     * load does not, so that the start does not depend on the base's speed.
+     * With a full disk waiting would be for ever. */
+    if (s->b->ops->room(s->b) == STORE_ROOM &&
+        s->sealed_bytes > s->o.overlay_bytes_max / 4 * 3 &&
         s->b->ops->applying(s->b) > 1)
         return ERR_OK;
     while (bytes < SLICE_BYTES) {

@@ -168,6 +168,10 @@ static enum err verify_entry(const struct log_record *rec, void *ud,
             !key_valid(c.family, c.key))
             rc = err_set(e, ERR_CORRUPT, "family %s: %s is not a key of it",
                          family_name(c.family), offline_hex(c.key));
+        else if (c.family == FAMILY_META && c.op <= CHANGE_PUT_FRESH &&
+                 meta_row(c.key, c.value, n) != ERR_OK)
+            rc = err_set(e, ERR_CORRUPT, "family meta, key %.*s",
+                         SLICE_FMT(c.key));
     }
     if (rc == ERR_EMPTY)
         return ERR_OK;

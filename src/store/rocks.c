@@ -360,6 +360,7 @@ enum err store_open(struct store **out, const struct store_options *o,
     rc = rocks_claim(r->dir, &r->lock_fd, e);
     if (rc != ERR_OK)
         goto out;
+    rocks_ballast_drop(r->dir);
     snprintf(path, sizeof(path), "%s/base", r->dir);
     rc = rocks_base_open(&r->base, path, &bo, e);
     if (rc == ERR_OK)

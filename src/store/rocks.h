@@ -2,6 +2,7 @@
  *
  *     <dir>/belfry    whose directory this is, and in which format
  *     <dir>/lock      one process at a time
+ *     <dir>/ballast   space for a start on a full disk
  *     <dir>/log/      the log
  *     <dir>/base/     RocksDB, one column family per family
  *
@@ -41,6 +42,7 @@
 /* Written to the log since the last flush of the base, before the next one. */
 #define ROCKS_FLUSH_BYTES ((uint64_t)256 << 20)
 #define ROCKS_RETRY_MS 250
+#define ROCKS_BALLAST_BYTES (2 << 20)
 
 /* A range deletion of whole buckets of `done` or `logs`, by entry `index`. */
 struct dropped {
@@ -89,6 +91,7 @@ struct rocks {
     bool applier_runs, reader_runs;
     /* The applier's: */
     uint64_t unflushed_bytes;
+    bool ballast;            /* it is there */
     struct dropped *dropped; /* whole buckets, until their files can go */
     size_t dropped_len, dropped_cap;
 
@@ -124,6 +127,10 @@ MUST_USE enum err rocks_claim(const char *dir, int *lock_fd, struct errbuf *e);
 MUST_USE enum err rocks_lock(const char *dir, int *lock_fd, struct errbuf *e);
 /* Write <dir>/belfry. */
 MUST_USE enum err rocks_mark(const char *dir, struct errbuf *e);
+
+/* Space kept aside so that a start on a full disk succeeds. */
+void rocks_ballast_drop(const char *dir);
+MUST_USE bool rocks_ballast_take(const char *dir);
 
 /* --- rocks_read.c -------------------------------------------------------- */
 

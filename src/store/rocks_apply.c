@@ -216,8 +216,12 @@ static void flush(struct rocks *r)
 static void check_space(struct rocks *r)
 {
     struct statvfs v;
-    if (statvfs(r->dir, &v) == 0)
-        atomic_store(&r->disk_free, (uint64_t)v.f_bavail * v.f_frsize);
+    if (statvfs(r->dir, &v) != 0)
+        return;
+    uint64_t spare = (uint64_t)v.f_bavail * v.f_frsize;
+    atomic_store(&r->disk_free, spare);
+    if (!r->ballast && spare > 4 * ROCKS_BALLAST_BYTES)
+        r->ballast = rocks_ballast_take(r->dir);
 }
 
 /* With the lock held: until there is something to do, or a while. */

@@ -332,3 +332,29 @@ enum err rocks_claim(const char *dir, int *lock_fd, struct errbuf *e)
     }
     return rc;
 }
+
+/* --- ballast ------------------------------------------------------------- */
+
+/* Opening RocksDB writes a new manifest. On a disk that is full to the last
+ * byte a server could be stopped but not started again, so a little is kept
+ * aside for just that. */
+void rocks_ballast_drop(const char *dir)
+{
+    char path[ROCKS_PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/ballast", dir);
+    (void)unlink(path);
+}
+
+bool rocks_ballast_take(const char *dir)
+{
+    char path[ROCKS_PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/ballast", dir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return false;
+    bool ok = posix_fallocate(fd, 0, ROCKS_BALLAST_BYTES) == 0;
+    close(fd);
+    if (!ok)
+        (void)unlink(path);
+    return ok;
+}
