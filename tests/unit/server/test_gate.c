@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/loop.h"
 #include "rig.h"
 #include "server/gate.h"
+#include "server/tick.h"
 
 static const struct mem_knobs by_hand = {.manual_sync = true};
 
@@ -220,6 +222,59 @@ static void while_the_disk_is_behind_only_free_commands_run(void **state)
     rig_end(&r);
 }
 
+/* A socket may become writable in the middle of a tick. */
+static void what_the_open_tick_gated_is_not_sent_before_its_mark(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.FREE\r\nT.PUT a\r\n");
+    loop_wake(r.s->loop);
+    loop_wait(r.s->loop, 0, 0); /* commands have run, the tick is open */
+    gate_flush(client_by_id(r.s, 1));
+    assert_string_equal(rig_read(fd), "+FREE\r\n");
+    mem_sync(r.disk, UINT64_MAX);
+    rig_turn(&r);
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, fd, "+PUT\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+/* What runs at the end of a turn is sent by the next, which must not wait for
+ * something else to happen. */
+static void input_that_goes_on_is_answered_without_another_event(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "unsynced-max-bytes 4kb\n", &by_hand);
+    int writer = rig_connect(&r), other = rig_connect(&r);
+    char line[256];
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(line, sizeof(line), "T.PUT %0200d\r\n", i);
+        rig_send(writer, line);
+    }
+    rig_turn(&r);
+    rig_send(other, "T.PUT b\r\n");
+    rig_turn(&r);
+    *mem_knobs(r.disk) = (struct mem_knobs){0};
+    mem_sync(r.disk, UINT64_MAX);
+    uint64_t begin = r.s->now.mono_ms;
+    r.s->next_cron_ms = begin + 10000;
+    loop_wake(r.s->loop);
+    const char *got = "";
+    while (got[0] == '\0' && r.s->now.mono_ms - begin < 5000) {
+        server_turn(r.s);
+        got = rig_read(other);
+    }
+    assert_string_equal(got, "+PUT\r\n");
+    assert_true(r.s->now.mono_ms - begin < 5000);
+    close(writer);
+    close(other);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +288,8 @@ int main(void)
         cmocka_unit_test(a_hard_limit_closes),
         cmocka_unit_test(an_idle_client_owns_no_buffers),
         cmocka_unit_test(while_the_disk_is_behind_only_free_commands_run),
+        cmocka_unit_test(what_the_open_tick_gated_is_not_sent_before_its_mark),
+        cmocka_unit_test(input_that_goes_on_is_answered_without_another_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
