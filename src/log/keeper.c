@@ -294,6 +294,7 @@ void *keeper_main(void *arg)
 {
     struct log *l = (struct log *)arg;
     CHECK_OBJ(l, LOG);
+    (void)pthread_setname_np(pthread_self(), "log-keeper");
     (void)pthread_mutex_lock(&l->lock);
     while (!l->stop) {
         (void)pthread_mutex_unlock(&l->lock);

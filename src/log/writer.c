@@ -298,6 +298,7 @@ void *writer_main(void *arg)
 {
     struct log *l = (struct log *)arg;
     CHECK_OBJ(l, LOG);
+    (void)pthread_setname_np(pthread_self(), "log");
     (void)pthread_mutex_lock(&l->lock);
     while (!l->stop) {
         if (!has_work(l) || l->stuck) {

@@ -253,6 +253,7 @@ static bool apply_one(struct rocks *r, const struct generation *g)
 void *rocks_applier(void *arg)
 {
     struct rocks *r = arg;
+    (void)pthread_setname_np(pthread_self(), "apply");
     check_space(r);
     pthread_mutex_lock(&r->lock);
     for (;;) {

@@ -126,6 +126,7 @@ struct fetch *rocks_fetched(struct backend *b)
 void *rocks_reader(void *arg)
 {
     struct rocks *r = arg;
+    (void)pthread_setname_np(pthread_self(), "reader");
     pthread_mutex_lock(&r->lock);
     while (!r->stop_read) {
         struct list *n = list_pop(&r->to_fetch);

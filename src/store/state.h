@@ -28,7 +28,8 @@ struct store {
     uint64_t next_number;
 
     size_t entry_at; /* of the open entry in the open generation's region */
-    uint32_t entry_changes;
+    uint32_t entry_changes; /* events included */
+    uint32_t entry_events;
     uint64_t last_index;
 
     /* What reads without a gather have returned since the last change. */

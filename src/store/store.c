@@ -141,6 +141,7 @@ void store_event(struct store *s, struct slice event)
     char *value = change_write(at, CHANGE_EVENT, 0, SLICE_EMPTY, event.len);
     if (event.len > 0)
         memcpy(value, event.data, event.len);
+    s->entry_events++;
 }
 
 size_t store_entry_bytes(const struct store *s)
@@ -166,9 +167,9 @@ uint64_t store_commit(struct store *s, struct now now)
     }
     g->last_index = s->last_index;
     s->stats.entries++;
-    s->stats.changes += s->entry_changes;
+    s->stats.changes += s->entry_changes - s->entry_events;
     s->stats.entry_bytes += entry.len;
-    s->entry_changes = 0;
+    s->entry_changes = s->entry_events = 0;
     if (g->used >= s->o.generation_bytes)
         store_seal(s);
     return s->last_index;
