@@ -86,6 +86,10 @@ struct rocks {
     bool abandon;   /* leave what is to be applied to the next start */
 
     _Atomic uint64_t applied_index, flushed_index, disk_free;
+    /* Something stands in `applied` or `fetched`: a poll that finds nothing
+     * takes no lock. */
+    _Atomic bool any_applied, any_fetched;
+    uint64_t released; /* of the log; the loop's */
     _Atomic bool apply_fails, flush_fails;
     pthread_t applier, reader;
     bool applier_runs, reader_runs;

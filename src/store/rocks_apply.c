@@ -38,28 +38,44 @@ size_t rocks_applying(const struct backend *b)
     return rocks_of(b)->applying_len;
 }
 
-void rocks_apply_poll(struct rocks *r)
+static void hand_over(struct rocks *r)
 {
     uint64_t durable = log_durable(r->log);
     struct list *n;
-    bool any = false;
-    pthread_mutex_lock(&r->lock);
     while ((n = list_first(&r->waiting)) != NULL) {
         struct generation *g = CONTAINER_OF(n, struct generation, apply_node);
         if (g->last_index > durable) /* invariant 2 of store.h */
-            break;
+            return;
         list_remove(n);
+        pthread_mutex_lock(&r->lock);
         list_append(&r->to_apply, n);
-        any = true;
-    }
-    if (any)
         pthread_cond_signal(&r->apply_cond);
+        pthread_mutex_unlock(&r->lock);
+    }
+}
+
+static void take_back(struct rocks *r)
+{
+    struct list *n;
+    if (!atomic_exchange(&r->any_applied, false))
+        return;
+    pthread_mutex_lock(&r->lock);
     while ((n = list_pop(&r->applied)) != NULL) {
         CONTAINER_OF(n, struct generation, apply_node)->applied = true;
         r->applying_len--;
     }
     pthread_mutex_unlock(&r->lock);
-    log_release(r->log, atomic_load(&r->flushed_index) + 1);
+}
+
+void rocks_apply_poll(struct rocks *r)
+{
+    uint64_t flushed = atomic_load(&r->flushed_index);
+    hand_over(r);
+    take_back(r);
+    if (flushed != r->released) {
+        r->released = flushed;
+        log_release(r->log, flushed + 1);
+    }
 }
 
 /* --- in the thread ------------------------------------------------------- */
@@ -280,6 +296,7 @@ void *rocks_applier(void *arg)
         if (done) {
             list_remove(n);
             list_append(&r->applied, n);
+            atomic_store(&r->any_applied, true);
             pthread_mutex_unlock(&r->lock);
             r->o.on_wake(r->o.ud);
             pthread_mutex_lock(&r->lock);

@@ -117,8 +117,12 @@ void rocks_fetch(struct backend *b, struct fetch *f)
 struct fetch *rocks_fetched(struct backend *b)
 {
     struct rocks *r = rocks_of(b);
+    if (!atomic_load(&r->any_fetched))
+        return NULL;
     pthread_mutex_lock(&r->lock);
     struct list *n = list_pop(&r->fetched);
+    if (n == NULL)
+        atomic_store(&r->any_fetched, false);
     pthread_mutex_unlock(&r->lock);
     return n == NULL ? NULL : CONTAINER_OF(n, struct fetch, node);
 }
@@ -138,6 +142,7 @@ void *rocks_reader(void *arg)
         fetch_run(CONTAINER_OF(n, struct fetch, node), &r->backend);
         pthread_mutex_lock(&r->lock);
         list_append(&r->fetched, n);
+        atomic_store(&r->any_fetched, true);
         pthread_mutex_unlock(&r->lock);
         r->o.on_wake(r->o.ud);
         pthread_mutex_lock(&r->lock);
