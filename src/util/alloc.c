@@ -75,9 +75,16 @@ void mem_fail_after(uint64_t n)
     fail_countdown = n;
 }
 
-#ifdef BELFRY_JEMALLOC
+/* There if the program runs under a sanitizer, whose allocator glibc's
+ * counters know nothing of. */
+extern size_t __sanitizer_get_current_allocated_bytes(void)
+    __attribute__((weak));
+
 size_t mem_used(void)
 {
+    if (__sanitizer_get_current_allocated_bytes != NULL)
+        return __sanitizer_get_current_allocated_bytes();
+#ifdef BELFRY_JEMALLOC
     /* jemalloc gathers its counters when the epoch moves. */
     uint64_t epoch = 1;
     size_t used = 0, len = sizeof(used);
@@ -85,11 +92,8 @@ size_t mem_used(void)
     if (mallctl("stats.allocated", &used, &len, NULL, 0) != 0)
         return 0;
     return used;
-}
 #else
-size_t mem_used(void)
-{
     struct mallinfo2 m = mallinfo2();
     return m.uordblks + m.hblkhd;
-}
 #endif
+}
