@@ -1,6 +1,7 @@
 /* EXEC runs what MULTI kept. It is one command to the core, so that it is one
- * entry of the log. If rows are missing for the first command it starts over
- * before anything was changed; later ones read at once. */
+ * entry of the log. It first gathers for all that reads, and starts over until
+ * the rows are there; only then anything is changed. A row that is missed
+ * nevertheless (a changing command behind another) is read at once. */
 #include "server/commands.h"
 #include "server/multi.h"
 
@@ -14,6 +15,12 @@ static enum err exec_exec(struct cmd_ctx *c)
         multi_forget(client);
         return err_set(&c->e, ERR_EXECABORT,
                        "Transaction discarded because of previous errors.");
+    }
+    for (uint32_t i = 0; i < m->len; i++) {
+        struct multi_cmd *q = &m->cmds[i];
+        enum err rc = dispatch_gather(c, q->entry, q->argv, q->argc);
+        if (rc != ERR_OK)
+            return rc;
     }
     reply_array(c->reply, m->len);
     for (uint32_t i = 0; i < m->len; i++) {

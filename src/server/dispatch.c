@@ -287,30 +287,59 @@ void dispatch_again(struct parked *p)
     s->tick_commands++;
 }
 
+/* What an inner command sees; it never blocks. */
+static enum err inner_exec(struct cmd_ctx *ctx, const struct cmd_ctx *outer,
+                           const struct cmd_entry *entry,
+                           const struct slice *argv, uint32_t argc,
+                           struct gather *gather)
+{
+    struct client *c = ctx_client(outer);
+    size_t at = c->out.len, leased = c->server->leased.len;
+    *ctx = *outer;
+    ctx->cmd = entry->cmd;
+    ctx->argv = argv;
+    ctx->argc = argc;
+    ctx->may_block = false;
+    ctx->gather = gather;
+    enum err rc = check(c, entry, argc, &ctx->e);
+    if (rc == ERR_OK)
+        rc = parse_args(ctx, &c->server->inner_mem);
+    if (rc == ERR_OK)
+        rc = exec_command(ctx);
+    if (rc != ERR_OK) {
+        c->out.len = at;
+        c->server->leased.len = leased;
+    }
+    return rc;
+}
+
+enum err dispatch_gather(struct cmd_ctx *outer, const struct cmd_entry *entry,
+                         const struct slice *argv, uint32_t argc)
+{
+    struct client *c = ctx_client(outer);
+    struct cmd_ctx ctx;
+    size_t at = c->out.len;
+    if (!(entry->cmd->flags & CMD_READONLY))
+        return ERR_OK;
+    enum err rc = inner_exec(&ctx, outer, entry, argv, argc, outer->gather);
+    c->out.len = at;
+    return rc == ERR_PENDING ? rc : ERR_OK;
+}
+
 enum err dispatch_inner(struct cmd_ctx *outer, const struct cmd_entry *entry,
                         const struct slice *argv, uint32_t argc, bool first)
 {
     struct client *c = ctx_client(outer);
     struct server *s = c->server;
-    struct cmd_ctx ctx = *outer;
-    size_t at = c->out.len;
-    ctx.cmd = entry->cmd;
-    ctx.argv = argv;
-    ctx.argc = argc;
-    ctx.may_block = false;
-    /* A row that is missed behind a change is read at once: an EXEC is never
-     * done by half. */
-    ctx.gather = first ? outer->gather : NULL;
+    struct cmd_ctx ctx;
     uint64_t start_us = s->now_us;
-    enum err rc = check(c, entry, argc, &ctx.e);
-    if (rc == ERR_OK)
-        rc = parse_args(&ctx, &s->inner_mem);
-    if (rc == ERR_OK)
-        rc = exec_command(&ctx);
-    if (rc != ERR_OK)
-        c->out.len = at;
+    enum err rc = inner_exec(&ctx, outer, entry, argv, argc, outer->gather);
     if (rc == ERR_PENDING && first)
         return rc;
+    /* A row that is missed behind a change is read at once: an EXEC is never
+     * done by half. */
+    if (rc == ERR_PENDING)
+        rc = inner_exec(&ctx, outer, entry, argv, argc, NULL);
     ASSERT(rc != ERR_PENDING);
     if (rc != ERR_OK) {
         reply_error(outer->reply, rc, ctx.e.text);

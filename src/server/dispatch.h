@@ -40,11 +40,17 @@ bool dispatch_is_admin(const struct server *s, const struct slice *argv,
 bool dispatch_is_free(const struct server *s, const struct slice *argv,
                       uint32_t argc);
 
+/* Bring in the rows that a command inside another will read, if it changes
+ * nothing itself. ERR_PENDING must be returned by the outer exec, which starts
+ * over when they are there. */
+MUST_USE enum err dispatch_gather(struct cmd_ctx *outer,
+                                  const struct cmd_entry *entry,
+                                  const struct slice *argv, uint32_t argc);
+
 /* Run a command inside another (EXEC), replying into the outer one's reply.
  * Never blocks. With `first`, ERR_PENDING may come back and must be returned by
- * the outer exec, which starts over when the rows are there; it has changed
- * nothing yet. Otherwise rows that are missing are read at once. Errors have
- * been replied. */
+ * the outer exec; nothing has been changed yet. Otherwise rows that are missing
+ * are read at once. Errors have been replied. */
 MUST_USE enum err dispatch_inner(struct cmd_ctx *outer,
                                  const struct cmd_entry *entry,
                                  const struct slice *argv, uint32_t argc,

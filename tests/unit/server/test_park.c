@@ -6,6 +6,7 @@
 
 #include "net/loop.h"
 #include "rig.h"
+#include "server/multi.h"
 #include "server/park.h"
 #include "server/tick.h"
 
@@ -61,6 +62,30 @@ static void a_missing_row_is_fetched_and_the_command_starts_over(void **state)
     assert_true(r.s->stats.parked_rows > 0);
     close(fd);
     close(other);
+    rig_end(&r);
+}
+
+static void exec_gathers_before_it_changes_anything(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct store_stats st;
+    rig_begin(&r, small_generations, NULL);
+    r.s->hooks.multi_queue = multi_queue;
+    put_into_base(&r, "a");
+    int fd = rig_connect(&r);
+    rig_send(fd, "MULTI\r\nT.PUT b\r\nT.GET a\r\nT.GET b\r\nEXEC\r\n");
+    char all[256] = "";
+    for (int i = 0; i < 20; i++) {
+        rig_turn(&r);
+        strcat(all, rig_read(fd));
+    }
+    assert_string_equal(all, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"
+                             "*3\r\n+PUT\r\n$3\r\nyes\r\n$3\r\nyes\r\n");
+    assert_true(r.s->stats.parked_rows > 0);
+    store_get_stats(r.s->store, &st);
+    assert_int_equal(st.blocking_reads, 0);
+    close(fd);
     rig_end(&r);
 }
 
@@ -224,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_row_is_fetched_and_the_command_starts_over),
+        cmocka_unit_test(exec_gathers_before_it_changes_anything),
         cmocka_unit_test(a_connection_may_close_while_its_rows_are_fetched),
         cmocka_unit_test(callers_are_woken_in_the_order_in_which_they_came),
         cmocka_unit_test(a_deadline_ends_the_wait),
