@@ -247,7 +247,7 @@ test:
 	@B=$(B) VARIANT=$(VARIANT) tests/run_all tests/suites.txt
 
 test-long:
-	@deps/install test
+	@deps/install long
 	@$(MAKE) --no-print-directory test-bins
 	@B=$(B) VARIANT=$(VARIANT) tests/run_all tests/suites.txt \
 	    tests/suites-long.txt
