@@ -1,4 +1,5 @@
 /* Opening RocksDB: every option that we set, with the reason. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -132,6 +133,33 @@ static enum err families_known(struct rocks_base *b, const char *path,
     return rc;
 }
 
+static bool is_table(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 4 && strcmp(name + n - 4, ".sst") == 0;
+}
+
+/* Without CURRENT RocksDB would begin a new, empty base beside the tables of
+ * the old one. A creation that was cut short has no tables yet. */
+static enum err current_is_there(const char *path, struct errbuf *e)
+{
+    enum err rc = ERR_OK;
+    DIR *d = opendir(path);
+    if (d == NULL)
+        return ERR_OK; /* opening says what is wrong */
+    if (faccessat(dirfd(d), "CURRENT", F_OK, 0) != 0 && errno == ENOENT) {
+        struct dirent *entry;
+        while (rc == ERR_OK && (entry = readdir(d)) != NULL)
+            if (is_table(entry->d_name))
+                rc = err_set(e, ERR_CORRUPT,
+                             "%s/CURRENT is missing, but there are tables "
+                             "(%s): the base is damaged",
+                             path, entry->d_name);
+    }
+    closedir(d);
+    return rc;
+}
+
 enum err rocks_base_open(struct rocks_base *b, const char *path,
                          const struct rocks_base_options *o, struct errbuf *e)
 {
@@ -143,7 +171,9 @@ enum err rocks_base_open(struct rocks_base *b, const char *path,
     enum err rc;
 
     memset(b, 0, sizeof(*b));
-    rc = set_options(b, o, e);
+    rc = current_is_there(path, e);
+    if (rc == ERR_OK)
+        rc = set_options(b, o, e);
     if (rc == ERR_OK)
         rc = families_known(b, path, e);
     if (rc != ERR_OK)

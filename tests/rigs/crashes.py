@@ -21,7 +21,12 @@ class Campaign:
         self.started = time.monotonic()
 
     def settings(self):
-        return {"appendfsync": self.args.sync, **random_settings(self.rng)}
+        # Small, because some rigs have small disks.
+        return {
+            "appendfsync": self.args.sync,
+            "disk-reserve": "8mb",
+            **random_settings(self.rng),
+        }
 
     def restart(self, may_die=False):
         """Start and check. False: it died and was allowed to."""

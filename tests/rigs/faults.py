@@ -117,9 +117,15 @@ class Disk:
             os.close(fd)
 
     def unmount(self):
-        if self.mounted:
+        if not self.mounted:
+            return
+        self.mounted = False
+        try:
             self._run("umount", self.mount_point)
-            self.mounted = False
+        except OSError:
+            # Somebody looks at it: let go of it when they have finished.
+            self._run("umount", "-l", self.mount_point)
+            raise
 
 
 def mount_tmpfs(path, megabytes):

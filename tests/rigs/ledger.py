@@ -24,6 +24,7 @@ import time
 from rig import Client, Fault, Gone, Refused, fields, seeded
 
 LEASE_MS = 600000
+RUN_S = 300
 WAITING = {"ready", "scheduled", "retrying", "parked"}
 GROUPS = {
     "waiting": WAITING,
@@ -284,8 +285,6 @@ class Ledger:
     def refused(self, op, reply):
         kind, words, what, key = op
         text = str(reply)
-        if kind == "add" and text.startswith(("NOSPACE", "OOM", "LIMIT")):
-            return
         self.report.bad("%s of %s: %s" % (kind, self.label(op), text))
         for job in what if isinstance(what, list) else []:
             job.busy = job.held = False
@@ -530,6 +529,7 @@ class Ledger:
 
     def run(self, connections, depth, until):
         """Drive the server until `until()` or until it dies."""
+        end = time.monotonic() + RUN_S
         self.alive_after = False
         try:
             clients = [Client(self.port) for _ in range(connections)]
@@ -540,6 +540,10 @@ class Ledger:
                 self.learn(clients[0])
             while not until():
                 if not self.round(clients, depth):
+                    return False
+                if time.monotonic() > end:
+                    raise Fault("%d s of load did not bring it there" % RUN_S)
+                if self.report.failed:
                     return False
             self.alive_after = True
             return True

@@ -270,6 +270,8 @@ def arguments(about, **defaults):
     for name, value in defaults.items():
         p.add_argument("--" + name.replace("_", "-"), type=type(value), default=value)
     a = p.parse_args()
+    # So that what was mounted and started is cleared away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if a.seed is None:
         a.seed = int.from_bytes(os.urandom(4), "big")
     if a.program is None:
