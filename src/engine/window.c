@@ -42,9 +42,11 @@ bool window_wants(const struct window *w, uint64_t order, const struct id *id)
 static uint32_t place_of(const struct window *w, uint64_t order,
                          const struct id *id)
 {
-    const struct member *m = w->at + w->first;
     uint32_t low = 0, high = w->len;
-    if (high > 0 && key_cmp(m[high - 1].order, &m[high - 1].id, order, id) < 0)
+    if (high == 0)
+        return 0; /* there may be no array yet */
+    const struct member *m = w->at + w->first;
+    if (key_cmp(m[high - 1].order, &m[high - 1].id, order, id) < 0)
         return high;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;

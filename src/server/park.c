@@ -22,7 +22,10 @@ static void on_wake(struct waiter *w)
 {
     struct parked *p = CONTAINER_OF(w, struct parked, waiter);
     CHECK_OBJ(p, PARKED);
-    run_later(p);
+    /* Whoever waits for rows starts over when they are there, and asks again:
+     * not before, with a fetch under way. */
+    if (p->why == PARK_BLOCKED)
+        run_later(p);
 }
 
 static void on_rows(void *ud)
