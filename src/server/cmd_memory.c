@@ -45,13 +45,16 @@ static enum err doctor_exec(struct cmd_ctx *c)
 {
     const struct server *s = ctx_server(c);
     uint64_t used = mem_used(), max = s->cf->maxmemory;
+    struct buf out = {0};
     if (max != 0 && used > max / 10 * 9)
-        reply_printf(c->reply,
-                     "%llu of the %llu bytes of maxmemory are in use: above it "
-                     "new work is refused. See INFO memory and INFO rocksdb.",
-                     (unsigned long long)used, (unsigned long long)max);
+        buf_printf(&out,
+                   "%llu of the %llu bytes of maxmemory are in use: above it "
+                   "new work is refused. See INFO memory and INFO rocksdb.\n",
+                   (unsigned long long)used, (unsigned long long)max);
     else
-        reply_str(c->reply, "No memory problem is visible.");
+        buf_add_str(&out, "No memory problem is visible.\n");
+    reply_verbatim(c->reply, buf_slice(&out));
+    buf_release(&out);
     return ERR_OK;
 }
 

@@ -59,8 +59,9 @@ class Connection:
         self.file = self.socket.makefile('rb')
 
     def close(self):
-        self.file.close()
-        self.socket.close()
+        if hasattr(self, 'file'):
+            self.file.close()
+            self.socket.close()
 
     def __del__(self):
         self.close()
