@@ -193,8 +193,7 @@ static enum err list_ids(struct cmd_ctx *c, const struct opt_list *ids,
         int64_t id;
         if (!parse_i64(ids->words[i], &id))
             return err_set(&c->e, ERR_SYNTAX, "Invalid client ID");
-        const struct client *client =
-            client_by_id(ctx_server(c), (uint64_t)id);
+        const struct client *client = client_by_id(ctx_server(c), (uint64_t)id);
         if (client == NULL)
             continue;
         client_describe(client, out);
