@@ -159,6 +159,8 @@ static enum err examine_options(const struct engine *e,
         return rc;
     if (o->owner.len > 0)
         rc = name_check(o->owner, "owner", err);
+    for (uint32_t i = 0; rc == ERR_OK && i < o->limits_n; i++)
+        rc = limit_name_check(o->limits[i], err);
     if (rc == ERR_OK && option_given(o, JOPT_LEASE) &&
         o->lease_ms > e->config.lease_ms_max)
         rc = err_set(err, ERR_LIMIT,
@@ -343,12 +345,13 @@ static void put_keys(struct engine *e, const struct draft *d,
 }
 
 /* Into its place; j may be gone afterwards. */
-static void place(struct engine *e, struct job *j, bool fresh, struct now now)
+static enum job_state place(struct engine *e, struct job *j, bool fresh,
+                            struct now now)
 {
-    if (j->state == JOB_SCHEDULED)
-        place_due(e, j, j->since_ms, 0, fresh);
-    else
-        place_ready(e, j, fresh, now);
+    if (j->state != JOB_SCHEDULED)
+        return place_ready(e, j, fresh, now);
+    place_due(e, j, j->since_ms, 0, fresh);
+    return JOB_SCHEDULED;
 }
 
 static void add_one(struct engine *e, struct draft *d, struct slice payload,
@@ -378,9 +381,12 @@ static void add_one(struct engine *e, struct draft *d, struct slice payload,
                                   .start_estimate_ms = -1};
     if (d->delayed)
         result->start_estimate_ms = (int64_t)(r->since_ms - now.wall_ms);
-    else if (d->queue->counts[JOB_READY] == 1)
-        result->start_estimate_ms = 0;
-    place(e, j, true, now);
+    else
+        result->start_estimate_ms =
+            pace_estimate(d->queue, d->queue->counts[JOB_READY] - 1, now);
+    result->state = place(e, j, true, now);
+    if (result->state == JOB_PARKED)
+        result->start_estimate_ms = -1;
 }
 
 /* The waiting job gets the payload and the options of the new one; it keeps its
@@ -397,7 +403,7 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     buf_add_slice(&name, old.name);
     uint32_t was = j->state;
     uint32_t named = j->flags & JOBF_NAMED;
-    place_none(e, j);
+    place_none(e, j, now);
     drop_bodies(e, g, j, now);
     due_rows_del(e, j);
     if ((j->flags & JOBF_UNIQUE) != 0)
@@ -415,8 +421,10 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     if (body)
         put_body(e, &id, payload, false);
     struct queue *q = j->queue;
+    owner_count(e, j, -1);
     job_free(e, j);
     j = job_new(e, &id, r);
+    owner_count(e, j, 1);
     /* Counted as what it was until it is what it becomes. */
     j->state = (uint8_t)was;
     ASSERT(q == j->queue);
@@ -430,7 +438,7 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     *result = (struct add_result){
         .id = id, .state = (enum job_state)r->state, .start_estimate_ms = -1};
     buf_release(&name);
-    place(e, j, false, now);
+    result->state = place(e, j, false, now);
 }
 
 /* --- the operation ------------------------------------------------------- */
@@ -470,14 +478,6 @@ static enum err draft_place(struct engine *e, struct draft *d,
     return ERR_OK;
 }
 
-static uint64_t live_jobs(const struct queue *q)
-{
-    uint64_t n = 0;
-    for (unsigned s = JOB_BLOCKED; s <= JOB_RUNNING; s++)
-        n += q->counts[s];
-    return n;
-}
-
 enum err engine_add(struct engine *e, struct gather *g,
                     const struct add_params *p, struct now now,
                     struct add_result *results, struct errbuf *err)
@@ -507,8 +507,11 @@ enum err engine_add(struct engine *e, struct gather *g,
         rc = handler_examine(h, p, err);
     struct queue *q = queue_find(e, p->queue);
     if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
-        live_jobs(q) + p->n > q->set.maxlen)
+        queue_live(q) + p->n > q->set.maxlen)
         rc = queue_full(e, g, q, p->n, now, err);
+    struct owner *owner = d.o->owner.len > 0 ? owner_find(e, d.o->owner) : NULL;
+    if (rc == ERR_OK && owner != NULL)
+        rc = owner_admits(e, owner, p->n, now, err);
     if (rc != ERR_OK)
         return rc;
 
@@ -550,6 +553,8 @@ enum err engine_add(struct engine *e, struct gather *g,
     } else {
         for (uint32_t i = 0; i < p->n; i++)
             add_one(e, &d, p->payloads[i], now, &results[i]);
+        if (d.owner != NULL)
+            owner_added(d.owner, p->n, now);
     }
     if (p->idempotency.len > 0)
         remember_request(e, p, results, now);

@@ -1,12 +1,16 @@
 /* The invariants of the engine, by recounting rows. */
 #include "engine/core.h"
 
+#include <stdlib.h>
+
 struct tally {
     struct engine *e;
     struct errbuf *err;
     enum err rc;
     uint64_t *counts; /* by queue and state */
-    uint64_t jobs, ready, runs, due, parked;
+    uint64_t jobs, ready, runs, due, parked_seen;
+    struct buf parked; /* struct parked_at, sorted */
+    uint64_t *owners;  /* live jobs by owner */
     const struct lane *lane;
     uint64_t lane_low;
 };
@@ -19,6 +23,78 @@ static void violated(struct tally *t, const char *what, const struct id *id)
     if (t->rc == ERR_OK)
         t->rc = err_set(t->err, ERR_INTERNAL, "%s%s%.*s", what,
                         id == NULL ? "" : ": ", ID_TEXT_LEN, text);
+}
+
+struct parked_at {
+    struct id id;
+    uint32_t lane;
+    uint64_t order;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct parked_at *x = a, *y = b;
+    return id_cmp(&x->id, &y->id);
+}
+
+static bool note_parked(struct slice key, struct slice value, void *ud)
+{
+    struct tally *t = ud;
+    struct parked_key k;
+    (void)value;
+    if (!key_parse_parked(key, &k)) {
+        violated(t, "a row of parked is damaged", NULL);
+        return false;
+    }
+    struct parked_at p;
+    memset(&p, 0, sizeof(p));
+    p.id = k.id;
+    p.lane = k.lane;
+    p.order = k.order;
+    buf_add(&t->parked, &p, sizeof(p));
+    return true;
+}
+
+static void read_parked(struct tally *t)
+{
+    if (store_scan(t->e->store, NULL, FAMILY_PARKED, SLICE_EMPTY, SLICE_EMPTY,
+                   SIZE_MAX, note_parked, t, t->err) != ERR_OK)
+        violated(t, "parked cannot be read", NULL);
+    size_t n = t->parked.len / sizeof(struct parked_at);
+    if (n == 0)
+        return;
+    struct parked_at *at = (struct parked_at *)(void *)t->parked.data;
+    qsort(at, n, sizeof(*at), by_id);
+    for (size_t i = 1; i < n; i++)
+        if (id_eq(&at[i].id, &at[i - 1].id))
+            violated(t, "a job is parked twice", &at[i].id);
+}
+
+static bool is_parked(struct tally *t, const struct id *id, uint32_t lane,
+                      uint64_t order)
+{
+    struct parked_at k = {.id = *id};
+    size_t n = t->parked.len / sizeof(k);
+    if (n == 0)
+        return false;
+    struct parked_at *p = bsearch(&k, t->parked.data, n, sizeof(k), by_id);
+    if (p == NULL)
+        return false;
+    if (p->lane != lane || p->order != order)
+        violated(t, "a job is parked where its row does not say", id);
+    t->parked_seen++;
+    return true;
+}
+
+static void count_owner(struct tally *t, const struct rec_job *r)
+{
+    struct rec_more m;
+    if ((r->flags & JOBF_OWNED) == 0)
+        return;
+    if (!rec_more_decode(&m, r->more) || m.owner >= t->e->owners_n)
+        violated(t, "a job of no owner", NULL);
+    else
+        t->owners[m.owner]++;
 }
 
 static bool row_there(struct tally *t, enum family f, struct slice key)
@@ -40,6 +116,7 @@ static bool check_job(struct slice key, struct slice value, void *ud)
         return false;
     }
     t->jobs++;
+    count_owner(t, &r);
     buf_add(&e->scratch, id.bytes, ID_LEN);
     buf_add(&e->scratch, &r.queue, sizeof(r.queue));
     buf_add(&e->scratch, &r.lane, sizeof(r.lane));
@@ -61,13 +138,16 @@ static void check_place(struct tally *t, const struct id *id, uint32_t queue,
         row_there(t, FAMILY_READY, key_ready(&k, queue, lane, order, id));
     bool due = row_there(t, FAMILY_DUE,
                          key_due(&k, since_ms, DUE_READY, id_slice(id)));
+    bool parked = is_parked(t, id, lane, order);
     struct job *j = job_get(e, id);
-    uint8_t state = stored;
+    uint8_t state = stored == JOB_PARKED ? JOB_READY : stored;
     if (run)
         state = JOB_RUNNING;
+    else if (parked)
+        state = JOB_PARKED;
     else if (ready)
         state = JOB_READY;
-    if (run + ready + due > 1)
+    if (run + ready + due + parked > 1)
         violated(t, "a job stands in two places", id);
     if (state == JOB_RUNNING && !run)
         violated(t, "a running job without its lease", id);
@@ -171,19 +251,28 @@ static void check_lane(struct tally *t, struct lane *l)
     struct engine *e = t->e;
     struct key from, to, k;
     uint64_t rows = 0;
+    bool parked = l->limit != NULL;
+    enum family family = parked ? FAMILY_PARKED : FAMILY_READY;
     window_check(&l->window);
     for (uint32_t i = 0; i < l->window.len; i++) {
         const struct member *m = window_at(&l->window, i);
-        if (!row_there(
-                t, FAMILY_READY,
-                key_ready(&k, l->queue->set.id, l->id, m->order, &m->id)))
+        struct slice key =
+            parked ? key_parked(&k, l->limit->name, l->id, m->order, &m->id)
+                   : key_ready(&k, l->queue->set.id, l->id, m->order, &m->id);
+        if (!row_there(t, family, key))
             violated(t, "a member of a lane without its row", &m->id);
-        if (m->job != NULL && (m->job->state != JOB_READY ||
-                               !m->job->in_window || m->job->lane != l))
+        if (m->job == NULL)
+            continue;
+        if (m->job->state != (parked ? JOB_PARKED : JOB_READY) ||
+            !m->job->in_window || m->job->lane != (parked ? l->base : l) ||
+            m->job->parked != (parked ? l : NULL))
             violated(t, "a job in a lane that it does not stand in", &m->id);
     }
-    key_prefix_lane(&from, l->queue->set.id, l->id);
-    if (store_scan(e->store, NULL, FAMILY_READY, key_slice(&from),
+    if (parked)
+        key_prefix_limit_lane(&from, l->limit->name, l->id);
+    else
+        key_prefix_lane(&from, l->queue->set.id, l->id);
+    if (store_scan(e->store, NULL, family, key_slice(&from),
                    key_after(&to, key_slice(&from)), SIZE_MAX, count_row, &rows,
                    t->err) != ERR_OK)
         violated(t, "ready cannot be read", NULL);
@@ -197,10 +286,54 @@ static void check_lane(struct tally *t, struct lane *l)
     heap_check(&l->queue->shares);
 }
 
+/* Limits: their lanes, what runs under them, and the law of wake-ups. */
+static void check_limit(struct tally *t, struct limit *l)
+{
+    uint32_t running = 0;
+    LIST_FOR (it, &l->groups) {
+        struct park_group *g = CONTAINER_OF(it, struct park_group, in_limit);
+        LIST_FOR (p, &g->lanes)
+            check_lane(t, CONTAINER_OF(p, struct lane, in_group));
+    }
+    for (size_t i = 0; i < t->e->leases.len; i++) {
+        const struct job *j =
+            CONTAINER_OF(t->e->leases.nodes[i], struct job, by_deadline);
+        struct job_names n;
+        job_names(t->e, j, false, &n);
+        running += j->queue == l->queue;
+        for (uint32_t k = 0; k < n.n; k++)
+            running += n.at[k] == l;
+    }
+    if (running != l->running && t->rc == ERR_OK)
+        t->rc = err_set(t->err, ERR_INTERNAL,
+                        "limit %.*s counts %u running jobs, not %u",
+                        SLICE_FMT(l->name), l->running, running);
+}
+
+static void check_limits(struct tally *t)
+{
+    struct engine *e = t->e;
+    for (int pass = 0; pass < 2; pass++) {
+        struct list *all = pass == 0 ? &e->limits : &e->limits_todo;
+        LIST_FOR (it, all)
+            check_limit(t, CONTAINER_OF(it, struct limit, in_all));
+    }
+    const char *bad = limits_check(e);
+    if (bad != NULL)
+        violated(t, bad, NULL);
+    if (t->parked_seen != t->parked.len / sizeof(struct parked_at))
+        violated(t, "a parked row without its job", NULL);
+    for (uint32_t i = 0; i < e->owners_n; i++)
+        if (e->owners[i] != NULL && e->owners[i]->set.live != t->owners[i])
+            violated(t, "an owner's live jobs are miscounted", NULL);
+}
+
 enum err engine_check(struct engine *e, struct errbuf *err)
 {
     struct tally t = {.e = e, .err = err};
     CHECK_OBJ(e, ENGINE);
+    t.owners = mem_zalloc((e->owners_n + 1) * sizeof(uint64_t));
+    read_parked(&t);
     t.counts = mem_zalloc((e->queues_n + 1) * JOB_STATES * sizeof(uint64_t));
     check_jobs(&t);
     if (store_scan(e->store, NULL, FAMILY_DONE, SLICE_EMPTY, SLICE_EMPTY,
@@ -211,6 +344,8 @@ enum err engine_check(struct engine *e, struct errbuf *err)
     for (uint32_t i = 0; i < e->lanes_n && t.rc == ERR_OK; i++)
         if (e->lanes[i] != NULL)
             check_lane(&t, e->lanes[i]);
+    if (t.rc == ERR_OK)
+        check_limits(&t);
     heap_check(&e->leases);
     window_check(&e->due);
     if (t.rc == ERR_OK && rows_of(&t, FAMILY_RUNS) != e->leases.len)
@@ -218,5 +353,7 @@ enum err engine_check(struct engine *e, struct errbuf *err)
     if (t.rc == ERR_OK && t.jobs != e->stats.jobs_live)
         violated(&t, "the number of live jobs is wrong", NULL);
     mem_free(t.counts);
+    mem_free(t.owners);
+    buf_release(&t.parked);
     return t.rc;
 }

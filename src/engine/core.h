@@ -8,8 +8,8 @@
  * Each idea has its file. To add one, look here for its seam:
  *
  *   idea            file          seam
- *   limits          limit.c       lease_gate() in lease.c asks before a job is
- *                                 leased; limit_release() when a lease ends
+ *   limits          limit.h       park_gate() is asked before a job is leased;
+ *                                 limits_release() when a lease ends
  *   fairness        fair.c        share_less(), share_charge(), share_arrive()
  *   breaker         breaker.c     handler_closed(); settle_outcome() reports
  *   dead letters    dead.c        lists of `done`, state failed; done_revive()
@@ -32,6 +32,7 @@
 
 #include "engine/engine.h"
 #include "engine/job.h"
+#include "engine/limit.h"
 #include "engine/records.h"
 #include "engine/window.h"
 #include "store/key.h"
@@ -46,6 +47,7 @@
 #include "util/rng.h"
 
 #define NAME_MAX_LEN 128
+#define WEIGHT_MAX 1000000
 #define WALL_MS_MAX (((uint64_t)1 << 48) - 1)
 
 enum order_scheme {
@@ -69,7 +71,12 @@ struct queue {
     struct handler *default_handler;
     struct list waiters; /* struct spot, FIFO */
     uint32_t waiters_n;
-    uint64_t virtual_now; /* fair: the share served last */
+    uint64_t virtual_now;   /* fair: the share served last */
+    struct limit *gate;     /* its own concurrency and rate, or NULL */
+    struct list sifting;    /* in engine.sifting: see park_sift() */
+    struct list reordering; /* struct lane.shut, for the moment */
+    uint64_t pace_from_ms;  /* leases since then: for estimates */
+    uint32_t pace_n, pace_before;
     uint64_t ready_told_ms;
 };
 
@@ -86,7 +93,11 @@ struct handler {
 struct owner {
     struct map_node by_name;
     struct slice name;
-    struct rec_owner set;
+    struct rec_owner set; /* `live` counts live jobs */
+    uint32_t running;
+    struct limit *gate; /* its quota of running jobs, or NULL */
+    uint64_t add_tat_us;
+    struct list touched; /* in engine.touched_owners */
 };
 
 /* A queue's lanes of one owner: they have one virtual time. */
@@ -113,8 +124,14 @@ struct lane {
     uint64_t last_taken;  /* the bound of an empty lane */
     uint32_t taken;       /* since the row was written */
     struct heap_node in_share;
-    struct list shut;    /* in handler.shut_lanes */
+    struct list shut;    /* in handler.shut_lanes or group.shut */
     struct list touched; /* in engine.touched_lanes */
+    /* of a parked lane */
+    struct limit *limit; /* NULL: it is none */
+    struct lane *base;   /* where its jobs came from */
+    struct park_group *group;
+    struct list in_group;
+    bool armed;
 };
 
 struct session {
@@ -169,7 +186,18 @@ struct engine {
     struct lane **lanes; /* by id; NULL: none */
     uint32_t queues_n, handlers_n, owners_n, lanes_n;
     struct map lanes_by_what, shares_by_what;
-    struct list touched_queues, touched_lanes, touched_counts;
+    struct list touched_queues, touched_lanes, touched_counts, touched_owners;
+
+    /* limits and what is parked under them (limit.h) */
+    struct map limits_by_name, parked_by_what;
+    struct list limits, limits_todo; /* all: visited since a change, or not */
+    uint32_t limits_n, parked_lanes_n;
+    struct list touched_limits, cooling_limits, sifting;
+    struct rule **rules; /* the most specific first */
+    uint32_t rules_n;
+    uint64_t rules_changed; /* grows with each change of a rule */
+    bool scan_on;           /* of parked, at start */
+    struct buf scan_from;
 
     struct pool pool;
     struct map jobs;    /* struct job.by_id */
@@ -243,6 +271,8 @@ void names_free(struct engine *e);
 
 void lanes_init(struct engine *e);
 uint64_t lane_head_order(const struct lane *l);
+/* A member's order by the queue's present formula. */
+uint64_t lane_order_now(const struct lane *l, const struct member *m);
 /* The lane for arrivals, by the queue's present order; NULL: lanes_max. */
 struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
                       struct owner *o);
@@ -254,11 +284,16 @@ void lane_update(struct engine *e, struct lane *l);
 MUST_USE enum err lane_refill(struct engine *e, struct gather *g,
                               struct lane *l, struct errbuf *err);
 /* A ready row appeared (the row is written here) or goes. */
-void lane_add(struct engine *e, struct lane *l, struct job *j, bool fresh);
+void lane_add(struct engine *e, struct lane *l, struct job *j, unsigned met,
+              bool fresh);
 void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
                   bool fresh);
 void lane_take(struct engine *e, struct lane *l, struct member *m);
 void lane_remove(struct engine *e, struct job *j);
+void lane_touch(struct engine *e, struct lane *l);
+/* All heaps of the queue anew: its order has changed. */
+void lanes_reorder(struct engine *e, struct queue *q,
+                   const struct rec_queue *set);
 /* The best lane of the queue that is open and not empty, for one of the
  * handlers (n = 0: any); NULL if none. */
 struct lane *lane_pick(struct engine *e, struct queue *q,
@@ -314,16 +349,19 @@ MUST_USE enum err due_fire_other(struct engine *e, struct gather *g,
 
 /* --- place.c: where a job stands ----------------------------------------- */
 
-/* Into its lane, by its order; wakes a waiter. The job may be gone from memory
- * afterwards, here and in place_due(), unless the caller holds a lease. */
-void place_ready(struct engine *e, struct job *j, bool fresh, struct now now);
+/* Into its lane, by its order; wakes a waiter. If one of its names is full it
+ * goes under that one. Returns what it has become. The job may be gone from
+ * memory afterwards, here and in place_due(), unless the caller holds a
+ * lease.*/
+enum job_state place_ready(struct engine *e, struct job *j, bool fresh,
+                           struct now now);
 /* Until `at_ms`, then ready. */
 void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
                bool fresh);
 /* Its lane and its order, by its priority and since_ms. False: lanes_max. */
 bool place_choose(struct engine *e, struct job *j, struct owner *o);
 /* Take a waiting job's row of its place away. */
-void place_none(struct engine *e, struct job *j);
+void place_none(struct engine *e, struct job *j, struct now now);
 /* A job is in a lane: wake a waiter, report. */
 void ready_told(struct engine *e, struct queue *q, struct handler *h,
                 const struct id *id, struct now now);
@@ -341,8 +379,8 @@ size_t token_print(const struct id *id, uint32_t n, uint32_t e, char *out);
 
 void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
                  struct slice worker, struct slice session, struct now now);
-/* Out of the table; deletes the row. */
-void lease_end(struct engine *e, struct job *j);
+/* Out of the table; deletes the row; its names have room again. */
+void lease_end(struct engine *e, struct job *j, struct now now);
 /* `lease_ms` 0 keeps the length; another one is written. */
 void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
                  struct now now);
@@ -434,9 +472,6 @@ void settle_attempt(struct engine *e, struct job *j, const struct outcome *o,
 void settle_outcome(struct engine *e, struct gather *g, struct job *j,
                     enum job_state state, const struct outcome *o,
                     struct now now);
-/* May this job be leased now? LEASE_PARKED: it has been moved elsewhere. */
-enum lease_gate { LEASE_GO, LEASE_PARKED };
-enum lease_gate lease_gate(struct engine *e, struct job *j, struct now now);
 /* A lease was taken, or undone as if it had never been. */
 void lease_taken(struct engine *e, struct job *j, struct now now);
 void lease_untaken(struct engine *e, struct job *j, struct now now);
@@ -509,8 +544,114 @@ MUST_USE enum err job_state_of(struct engine *e, struct gather *g,
                                const struct id *id, enum job_state *state,
                                struct errbuf *err);
 
+/* --- limit.c: names, slots and rates -------------------------------------- */
+
+void limits_init(struct engine *e);
+void limits_free(struct engine *e);
+struct limit *limit_find(const struct engine *e, struct slice name);
+struct limit *limit_make(struct engine *e, struct slice name);
+/* Something of it changed that is looked at once a tick. */
+void limit_touch(struct engine *e, struct limit *l);
+/* Take the settings that apply now. */
+void limit_refresh(struct engine *e, struct limit *l);
+struct limit *queue_gate(struct engine *e, struct queue *q);
+struct limit *owner_gate(struct engine *e, struct owner *o);
+/* The limits of a job. `make`: also those that nothing runs under. */
+void job_names(struct engine *e, const struct job *j, bool make,
+               struct job_names *n);
+bool job_has_names(const struct job *j);
+/* May so much start now? If not, the flag `open` is down afterwards. */
+bool limit_admits(struct engine *e, struct limit *l, uint32_t cost,
+                  struct now now);
+/* One that does not admit a job now, or NULL. */
+struct limit *limit_refusing(struct engine *e, const struct job *j,
+                             struct now now);
+/* Find out whether it is open; wake who may go on, or see to it that somebody
+ * will. */
+void limit_settle(struct engine *e, struct limit *l, struct now now);
+/* Its rate pays for a start. */
+void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
+                  struct now now);
+/* A rule was changed: every name is visited, in slices. */
+void limits_changed(struct engine *e);
+/* A lease begins, was found at start, or ends. */
+void limits_hold(struct engine *e, struct job *j, struct now now);
+void limits_held(struct engine *e, struct job *j);
+void limits_release(struct engine *e, struct job *j, struct now now);
+/* What its rates took for a lease that was undone. */
+void limits_refund(struct engine *e, struct job *j);
+/* Slots that a parked job had reserved (names in its row). */
+void limits_unreserve(struct engine *e, struct job *j, struct now now);
+bool queue_admits(struct engine *e, struct queue *q, struct now now);
+MUST_USE enum err limit_due(struct engine *e, struct gather *g, uint64_t at_ms,
+                            const struct id *id, struct now now,
+                            struct errbuf *err);
+void limits_commit(struct engine *e, struct now now);
+/* What is to be done in slices: names behind a changed rule, parked lanes at
+ * start, long rows of jobs that cannot go. True if there is more. */
+bool limits_step(struct engine *e, struct now now, uint32_t ops);
+bool limits_busy(const struct engine *e);
+MUST_USE enum err limit_load_row(struct engine *e, struct slice key,
+                                 struct slice value, struct errbuf *err);
+/* Recount; the first violation as a sentence, or NULL. */
+const char *limits_check(struct engine *e);
+
+/* --- rule.c --------------------------------------------------------------- */
+
+const struct rule *rule_for(const struct engine *e, struct slice name);
+MUST_USE enum err rule_load_row(struct engine *e, struct slice key,
+                                struct slice value, struct errbuf *err);
+void rules_free(struct engine *e);
+/* A name that a job or a worker may give. */
+MUST_USE enum err limit_name_check(struct slice name, struct errbuf *err);
+MUST_USE enum err rate_check(const struct rate *r, struct errbuf *err);
+void limit_view_of(struct engine *e, struct limit *l, struct now now,
+                   struct limit_view *v);
+
+/* --- park.c: where they stand --------------------------------------------- */
+
+/* Under a full name; the job is ready or new. */
+void park_job(struct engine *e, struct limit *l, struct job *j, unsigned met,
+              bool fresh, struct now now);
+/* May the head of this lane be leased? If not it has been moved, or its lane
+ * is closed. */
+bool park_gate(struct engine *e, struct lane *l, struct job *j, struct now now);
+/* The parked lane of a limit for jobs of `base`. */
+struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base);
+void park_free(struct engine *e, struct lane *l);
+/* May this parked lane stand in its share's heap? Keeps the lists. */
+bool park_arm(struct engine *e, struct lane *l, bool work);
+/* The limit has opened: lanes into heaps, waiters awake. */
+void park_open(struct engine *e, struct limit *l, struct now now);
+/* Is the job parked? Then it is marked so. */
+MUST_USE enum err park_find(struct engine *e, struct gather *g, struct job *j,
+                            struct errbuf *err);
+/* So many jobs were moved in one call that others must have their turn. */
+void park_sift(struct engine *e, struct queue *q);
+/* A slice of the scan at start. */
+MUST_USE enum err park_scan(struct engine *e, struct gather *g, struct now now,
+                            struct errbuf *err);
+
+/* --- owner.c -------------------------------------------------------------- */
+
+/* A job of an owner is born or ends. */
+void owner_count(struct engine *e, const struct job *j, int by);
+void owners_commit(struct engine *e);
+/* May this owner add `n` jobs now? owner_added() when they are. */
+MUST_USE enum err owner_admits(struct engine *e, const struct owner *o,
+                               uint32_t n, struct now now, struct errbuf *err);
+void owner_added(struct owner *o, uint32_t n, struct now now);
+
+/* --- why.c ---------------------------------------------------------------- */
+
+/* For estimates: a job of the queue was leased; how long until so many more
+ * are, in ms, or -1. */
+void pace_note(struct queue *q, struct now now);
+int64_t pace_estimate(const struct queue *q, uint64_t ahead, struct now now);
+
 /* --- queue.c, handler.c -------------------------------------------------- */
 
+uint64_t queue_live(const struct queue *q); /* jobs */
 /* MAXLEN is reached: ERR_OK if room was made. */
 MUST_USE enum err queue_full(struct engine *e, struct gather *g,
                              struct queue *q, uint32_t n, struct now now,

@@ -77,7 +77,7 @@ void due_put(struct engine *e, const struct due *d, bool fresh)
                        .id = d->id,
                        .since_ms = (r.lane | (uint64_t)r.flags << FLAGS_SHIFT) &
                                    WALL_MS_MAX,
-                       .priority = (uint16_t)d->priority,
+                       .priority = MEMBER_PRIORITY(d->priority),
                        .job = d->job};
     if (e->jobs.len > e->config.jobs_in_memory)
         m.job = NULL;
@@ -148,7 +148,7 @@ static bool refill_row(struct slice key, struct slice value, void *ud)
     struct member m = {.order = due_order(k.time_ms, (enum due_kind)k.kind),
                        .since_ms = (v.lane | (uint64_t)v.flags << FLAGS_SHIFT) &
                                    WALL_MS_MAX,
-                       .priority = (uint16_t)v.priority};
+                       .priority = MEMBER_PRIORITY(v.priority)};
     memcpy(m.id.bytes, k.what.data, ID_LEN);
     window_append(&r->e->due, &m);
     r->rows++;
@@ -205,16 +205,15 @@ static enum err fire_ready(struct engine *e, struct member *m, struct now now,
         ASSERT(j->lane == l);
         ASSERT(j->order == ready.order || (flags & DUEF_OLD_PLACE) != 0);
         job_move(e, j, JOB_READY);
-        lane_add(e, l, j, !retrying && (j->flags & JOBF_MOVED) == 0);
-        job_drop(e, job_get(e, &ready.id)); /* or a full window did */
-    } else {
-        enum job_state was = retrying ? JOB_RETRYING : JOB_SCHEDULED;
-        ASSERT(q->counts[was] > 0);
-        q->counts[was]--;
-        q->counts[JOB_READY]++;
-        queue_touch(e, q);
-        lane_add_key(e, l, &ready, false);
+        (void)place_ready(e, j, !retrying && (j->flags & JOBF_MOVED) == 0, now);
+        return ERR_OK;
     }
+    enum job_state was = retrying ? JOB_RETRYING : JOB_SCHEDULED;
+    ASSERT(q->counts[was] > 0);
+    q->counts[was]--;
+    q->counts[JOB_READY]++;
+    queue_touch(e, q);
+    lane_add_key(e, l, &ready, false);
     ready_told(e, q, l->handler, &ready.id, now);
     return ERR_OK;
 }

@@ -48,6 +48,7 @@ struct engine *engine_new(struct store *store, const struct engine_config *c)
     list_init(&e->touched_counts);
     names_init(e);
     lanes_init(e);
+    limits_init(e);
     leases_init(e);
     sessions_init(e);
     waits_init(e);
@@ -80,6 +81,7 @@ void engine_free(struct engine **pe)
     map_release(&e->jobs);
     sessions_free(e);
     window_release(&e->due);
+    limits_free(e);
     lanes_free(e);
     names_free(e);
     done_free(e);
@@ -144,6 +146,9 @@ bool engine_tick(struct engine *e, struct now now)
     bool more = due_step(e, now, e->config.slice_ops);
     if (!e->timer_fetching) {
         more = done_forget(e, now) || more;
+        more = limits_step(e, now, e->config.slice_ops) || more;
+    }
+    if (!e->timer_fetching) {
         gather_release(e->timer_gather);
     }
     return more;
@@ -179,7 +184,7 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
 {
     if (e->timer_fetching)
         return UINT64_MAX; /* the store wakes us */
-    uint64_t next = mono_of(due_next_ms(e), now);
+    uint64_t next = limits_busy(e) ? now.mono_ms : mono_of(due_next_ms(e), now);
     uint64_t forget = done_next_ms(e);
     /* What the brake holds back is looked at by the hour. */
     if (forget != UINT64_MAX)
@@ -192,7 +197,9 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
 uint64_t engine_commit(struct engine *e, struct now now)
 {
     names_commit(e);
+    owners_commit(e);
     lanes_commit(e);
+    limits_commit(e, now);
     due_commit(e);
     done_commit(e);
     return store_commit(e->store, now);
@@ -203,16 +210,19 @@ uint64_t engine_commit(struct engine *e, struct now now)
 void engine_get_stats(const struct engine *e, struct engine_stats *out)
 {
     *out = e->stats;
-    out->running = out->scheduled = out->ready = 0;
+    out->running = out->scheduled = out->ready = out->parked = 0;
     for (uint32_t i = 0; i < e->queues_n; i++) {
         const struct queue *q = e->queues[i];
         if (q == NULL)
             continue;
         out->running += q->counts[JOB_RUNNING];
         out->ready += q->counts[JOB_READY];
+        out->parked += q->counts[JOB_PARKED];
         out->scheduled += q->counts[JOB_SCHEDULED] + q->counts[JOB_RETRYING];
     }
     out->waiters = e->waiters_n;
+    out->limits = e->limits_n;
+    out->parked_lanes = e->parked_lanes_n;
     out->jobs_in_memory = e->jobs.len;
     out->window_entries = e->window_members;
     out->due_entries = e->due.len;

@@ -42,6 +42,7 @@
 
 #include "engine/event.h"
 #include "engine/options.h"
+#include "engine/rate.h"
 #include "engine/waiter.h"
 #include "util/clock.h"
 #include "util/err.h"
@@ -241,6 +242,8 @@ struct nack_params {
     int64_t code;
     bool has_delay, permanent, snooze; /* snooze: delay_ms, uncounted */
     uint64_t delay_ms;
+    struct slice close; /* a limit to close until close_ms; empty: none */
+    uint64_t close_ms;
 };
 MUST_USE enum err engine_nack(struct engine *e, struct gather *g,
                               const struct nack_params *p, struct now now,
@@ -345,6 +348,9 @@ struct queue_view {
     uint64_t waiters;
     uint64_t oldest_ready_ms; /* since when, wall; 0: none waits */
     uint64_t maxlen, age_ms, lease_ms, keep_ms;
+    uint32_t concurrency;
+    struct rate rate;
+    bool drops_oldest;
     bool keep_given;
 };
 /* Errors: ERR_NOTFOUND. */
@@ -359,11 +365,115 @@ MUST_USE enum err engine_queue_pause(struct engine *e, struct slice queue,
                                      bool paused, struct now now,
                                      struct errbuf *err);
 
+/* What QUEUE.SET changes: the fields with their flag. */
+struct queue_settings {
+    bool has_concurrency, has_rate, has_burst, has_maxlen, has_overflow,
+        has_order, has_age, has_fair, has_lease, has_keep;
+    uint32_t concurrency; /* 0: unlimited */
+    struct rate rate;
+    uint64_t maxlen;
+    uint32_t overflow; /* 0 reject, 1 drop the oldest */
+    uint32_t order;    /* 0 priority, 1 aging */
+    uint64_t age_ms;
+    bool fair;
+    uint64_t lease_ms; /* 0: the default */
+    uint64_t keep_ms;  /* UINT64_MAX: the default */
+};
+/* Errors: ERR_SYNTAX, ERR_LIMIT. */
+MUST_USE enum err engine_queue_set(struct engine *e, struct slice queue,
+                                   const struct queue_settings *s,
+                                   struct now now, struct errbuf *err);
+
+/* --- limits -------------------------------------------------------------- */
+
+struct limit_rule {
+    struct slice pattern;
+    bool has_concurrency, has_rate, has_burst; /* to set */
+    uint32_t concurrency;
+    struct rate rate;
+};
+/* Make or change the rule of a pattern; it applies at once to all names that
+ * it matches. Errors: ERR_SYNTAX, ERR_LIMIT. */
+#define RULES_MAX 1000
+MUST_USE enum err engine_limit_set(struct engine *e, struct slice pattern,
+                                   const struct limit_rule *set, struct now now,
+                                   struct errbuf *err);
+/* Errors: ERR_NOTFOUND. */
+MUST_USE enum err engine_limit_del(struct engine *e, struct slice pattern,
+                                   struct now now, struct errbuf *err);
+typedef void (*limit_rule_fn)(void *ud, const struct limit_rule *r);
+/* Every rule, the most specific first. */
+void engine_limits(struct engine *e, limit_rule_fn fn, void *ud);
+
+struct limit_view {
+    struct slice name, pattern; /* of the rule that applies; empty: none */
+    uint32_t concurrency, running, reserved;
+    struct rate rate;
+    uint64_t room; /* starts that the rate allows now */
+    bool full;
+    uint64_t closed_ms, opens_ms; /* until when, wall; 0: not */
+    uint64_t parked;              /* at least, if there are more */
+    bool parked_more;
+};
+/* One name. Errors: ERR_NOTFOUND. */
+MUST_USE enum err engine_limit(struct engine *e, struct slice name,
+                               struct now now, struct limit_view *v,
+                               struct errbuf *err);
+/* Nothing starts under this name until then. Errors: ERR_SYNTAX, ERR_LIMIT. */
+MUST_USE enum err engine_limit_close(struct engine *e, struct slice name,
+                                     uint64_t until_ms, struct now now,
+                                     struct errbuf *err);
+
+/* --- owners -------------------------------------------------------------- */
+
+struct owner_settings {
+    bool has_weight, has_live, has_running, has_adds;
+    uint32_t weight;      /* 1 and more */
+    uint64_t live_max;    /* 0: unlimited, as all of these */
+    uint32_t running_max; /* at the same time */
+    struct rate adds;
+};
+struct owner_view {
+    struct slice name;
+    struct owner_settings set;
+    uint64_t live, running;
+};
+MUST_USE enum err engine_owner_set(struct engine *e, struct slice owner,
+                                   const struct owner_settings *s,
+                                   struct now now, struct errbuf *err);
+/* Errors: ERR_NOTFOUND. */
+MUST_USE enum err engine_owner(struct engine *e, struct slice owner,
+                               struct owner_view *v, struct errbuf *err);
+typedef void (*owner_fn)(void *ud, const struct owner_view *v);
+/* Owners by number, from *cursor on, at most n; *cursor is 0 at the end. */
+void engine_owners(struct engine *e, uint32_t *cursor, uint32_t n, owner_fn fn,
+                   void *ud);
+
+/* --- why ----------------------------------------------------------------- */
+
+/* Why a job does not run, or what it does. */
+struct why_view {
+    struct id id;
+    enum job_state state;
+    struct slice reason; /* in line, queue paused, limit ... a fixed word */
+    struct slice name;   /* of the queue, handler, limit or worker meant */
+    char text[192];      /* a sentence */
+    uint64_t place;      /* in line, from 1; 0: in no line */
+    bool place_exact;    /* false: at least */
+    uint64_t changes_ms; /* when that may change, wall; 0: not known */
+    int64_t start_estimate_ms;
+};
+/* Errors: ERR_NOTFOUND, ERR_SYNTAX. */
+MUST_USE enum err engine_why(struct engine *e, struct gather *g,
+                             struct slice ref, struct now now,
+                             struct why_view *v, struct errbuf *err);
+
 /* --- for people and tests ------------------------------------------------ */
 
 struct engine_stats {
     uint64_t jobs_live, jobs_finished, running, scheduled, ready;
     uint64_t queues, handlers, owners, lanes, sessions, waiters;
+    uint64_t limits, parked_lanes, parked;
     uint64_t jobs_in_memory, window_entries, due_entries, memory_bytes;
     uint64_t refills, leases_lost, added, leased, completed, failed, faults;
 };

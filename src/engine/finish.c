@@ -329,9 +329,9 @@ void job_finish(struct engine *e, struct gather *g, struct job *j,
         let_go(e, j, bucket);
     }
     if (ran)
-        lease_end(e, j); /* the worker's name was needed until here */
+        lease_end(e, j, now); /* the worker's name was needed until here */
     else
-        place_none(e, j);
+        place_none(e, j, now);
     store_del(e->store, FAMILY_JOBS, key_job(&k, &id));
     count_end(e, j->queue, state);
     settle_outcome(e, g, j, state, o, now);
@@ -377,7 +377,7 @@ static void come_back(struct engine *e, struct job *j, struct rec_more *m,
                       enum job_state to, uint64_t at_ms, unsigned flags,
                       struct now now)
 {
-    lease_end(e, j);
+    lease_end(e, j, now);
     job_move(e, j, to);
     j->flags |= JOBF_MOVED;
     if (to != JOB_READY)
@@ -391,7 +391,7 @@ static void come_back(struct engine *e, struct job *j, struct rec_more *m,
     }
     job_store(e, j, m);
     if (to == JOB_READY)
-        place_ready(e, j, false, now);
+        (void)place_ready(e, j, false, now);
     else
         place_due(e, j, at_ms, flags, false);
 }

@@ -55,6 +55,8 @@ void job_move(struct engine *e, struct job *j, enum job_state to)
     q->counts[j->state]--;
     if (job_state_live(to))
         q->counts[to]++;
+    else
+        owner_count(e, j, -1);
     j->state = (uint8_t)to;
     queue_touch(e, q);
 }
@@ -65,6 +67,7 @@ void job_born(struct engine *e, struct job *j, enum job_state state)
     j->state = (uint8_t)state;
     j->queue->counts[state]++;
     queue_touch(e, j->queue);
+    owner_count(e, j, 1);
 }
 
 /* --- the table ----------------------------------------------------------- */
@@ -185,6 +188,15 @@ enum err job_load(struct engine *e, struct gather *g, const struct id *id,
         if (rc == ERR_NOTFOUND) {
             j->state = JOB_READY;
         } else if (rc != ERR_OK) {
+            job_free(e, j);
+            return rc;
+        }
+    }
+    /* Or it found one of its names full. */
+    if (j->state == JOB_READY || j->state == JOB_PARKED) {
+        j->state = JOB_READY;
+        rc = park_find(e, g, j, err);
+        if (rc != ERR_OK) {
             job_free(e, j);
             return rc;
         }

@@ -50,9 +50,10 @@ struct job {
     uint32_t flags; /* enum job_flag */
     struct queue *queue;
     struct handler *handler;
-    struct lane *lane; /* where it stands or will stand when ready */
-    uint64_t order;    /* its place in the lane */
-    uint64_t since_ms; /* ready since, or due at */
+    struct lane *lane;   /* where it stands or will stand when ready */
+    struct lane *parked; /* the parked lane in which it stands, or NULL */
+    uint64_t order;      /* its place in the lane */
+    uint64_t since_ms;   /* ready since, or due at */
     uint32_t priority, retries, failures, crashes;
     uint32_t n;            /* deliveries so far: the token's number */
     uint64_t own_lease_ms; /* 0: the queue's or the default */

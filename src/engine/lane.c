@@ -70,28 +70,37 @@ uint64_t lane_order(const struct lane *l, uint32_t priority, uint64_t since_ms)
     return order_of(l->scheme, l->age_ms, priority, since_ms);
 }
 
-/* The head by the queue's present formula, so that heads of lanes of an older
- * one compete on equal terms. An unread lane is looked at first. */
-uint64_t lane_head_order(const struct lane *l)
-{
-    const struct rec_queue *set = &l->queue->set;
-    const struct member *m = window_head(&l->window);
-    bool present = l->scheme == set->order && l->age_ms == set->age_ms;
-    if (m == NULL)
-        return present ? l->window.bound_order : 0;
-    return present
-               ? m->order
-               : order_of(set->order, set->age_ms, m->priority, m->since_ms);
-}
-
 static uint64_t age_of(const struct queue *q)
 {
     return q->set.order == SCHEME_AGING ? q->set.age_ms : 0;
 }
 
+static bool is_present(const struct lane *l)
+{
+    return l->scheme == l->queue->set.order && l->age_ms == age_of(l->queue);
+}
+
+uint64_t lane_order_now(const struct lane *l, const struct member *m)
+{
+    const struct rec_queue *set = &l->queue->set;
+    return is_present(l) ? m->order
+                         : order_of(set->order, age_of(l->queue), m->priority,
+                                    m->since_ms);
+}
+
+/* The head by the queue's present formula, so that heads of lanes of an older
+ * one compete on equal terms. An unread lane is looked at first. */
+uint64_t lane_head_order(const struct lane *l)
+{
+    const struct member *m = window_head(&l->window);
+    if (m == NULL)
+        return is_present(l) ? l->window.bound_order : 0;
+    return lane_order_now(l, m);
+}
+
 /* --- rows of lanes ------------------------------------------------------- */
 
-static void lane_touch(struct engine *e, struct lane *l)
+void lane_touch(struct engine *e, struct lane *l)
 {
     if (!list_linked(&l->touched))
         list_append(&e->touched_lanes, &l->touched);
@@ -131,6 +140,11 @@ void lanes_commit(struct engine *e)
     struct list *it;
     while ((it = list_pop(&e->touched_lanes)) != NULL) {
         struct lane *l = CONTAINER_OF(it, struct lane, touched);
+        if (l->limit != NULL) {
+            if (window_nothing(&l->window))
+                park_free(e, l);
+            continue;
+        }
         uint64_t low = lane_low(l);
         if (low < l->head_stored ||
             (low > l->head_stored && l->taken >= HEAD_EVERY)) {
@@ -238,16 +252,19 @@ void lanes_free(struct engine *e)
 
 static bool lane_open(const struct lane *l)
 {
-    return l->handler->open;
+    return l->handler->open && (l->limit == NULL || l->limit->open);
 }
 
 void lane_update(struct engine *e, struct lane *l)
 {
     struct share *s = l->share;
     struct queue *q = l->queue;
-    (void)e;
     bool work = !window_nothing(&l->window);
-    if (work && !lane_open(l)) {
+    if (l->limit != NULL) {
+        work = park_arm(e, l, work);
+    } else if (!work) {
+        list_remove(&l->shut);
+    } else if (!lane_open(l)) {
         if (!list_linked(&l->shut))
             list_append(&l->handler->shut_lanes, &l->shut);
         work = false;
@@ -344,6 +361,28 @@ struct lane *lane_pick(struct engine *e, struct queue *q,
     return best;
 }
 
+/* Their keys all change at once: out with all of them, then in again. */
+void lanes_reorder(struct engine *e, struct queue *q,
+                   const struct rec_queue *set)
+{
+    while (q->shares.len > 0) {
+        struct share *s =
+            CONTAINER_OF(q->shares.nodes[0], struct share, in_queue);
+        while (s->lanes.len > 0) {
+            struct lane *l =
+                CONTAINER_OF(s->lanes.nodes[0], struct lane, in_share);
+            heap_remove(&s->lanes, &l->in_share);
+            list_append(&q->reordering, &l->shut);
+        }
+        heap_remove(&q->shares, &s->in_queue);
+    }
+    q->set = *set;
+    q->default_lane = NULL;
+    struct list *it;
+    while ((it = list_pop(&q->reordering)) != NULL)
+        lane_update(e, CONTAINER_OF(it, struct lane, shut));
+}
+
 /* --- members ------------------------------------------------------------- */
 
 static void forget_member(void *ud, struct member *m)
@@ -367,16 +406,33 @@ static void make_room(struct engine *e, struct lane *l)
         window_trim(&l->window, most / 2 + 1, forget_member, e);
 }
 
-static void row_put(struct engine *e, const struct lane *l, uint64_t order,
-                    const struct id *id, uint32_t priority, uint64_t since_ms,
-                    bool fresh)
+static enum family family_of(const struct lane *l)
 {
-    struct rec_ready r = {priority, since_ms};
+    return l->limit == NULL ? FAMILY_READY : FAMILY_PARKED;
+}
+
+static struct slice row_key(struct key *k, const struct lane *l, uint64_t order,
+                            const struct id *id)
+{
+    return l->limit == NULL
+               ? key_ready(k, l->queue->set.id, l->id, order, id)
+               : key_parked(k, l->limit->name, l->base->id, order, id);
+}
+
+static void row_put(struct engine *e, const struct lane *l,
+                    const struct member *m, bool fresh)
+{
     struct key k;
-    rec_ready_encode(
-        &r, store_put(e->store, FAMILY_READY,
-                      key_ready(&k, l->queue->set.id, l->id, order, id),
-                      rec_ready_size(&r), fresh));
+    struct slice key = row_key(&k, l, m->order, &m->id);
+    if (l->limit == NULL) {
+        struct rec_ready r = {m->priority, m->since_ms};
+        rec_ready_encode(&r, store_put(e->store, FAMILY_READY, key,
+                                       rec_ready_size(&r), fresh));
+    } else {
+        struct rec_parked r = {m->priority, m->since_ms, m->met};
+        rec_parked_encode(&r, store_put(e->store, FAMILY_PARKED, key,
+                                        rec_parked_size(&r), fresh));
+    }
 }
 
 static struct member *member_add(struct engine *e, struct lane *l,
@@ -390,14 +446,17 @@ static struct member *member_add(struct engine *e, struct lane *l,
 }
 
 /* On return the job is in the window (in_window), or it should be dropped. */
-void lane_add(struct engine *e, struct lane *l, struct job *j, bool fresh)
+void lane_add(struct engine *e, struct lane *l, struct job *j, unsigned met,
+              bool fresh)
 {
-    row_put(e, l, j->order, &j->id, j->priority, j->since_ms, fresh);
     struct member m = {.order = j->order,
                        .id = j->id,
                        .since_ms = j->since_ms & WALL_MS_MAX,
-                       .priority = (uint16_t)j->priority,
+                       .priority = MEMBER_PRIORITY(j->priority),
+                       .met = MEMBER_MET(met),
                        .job = j};
+    row_put(e, l, &m, fresh);
+    j->parked = l->limit == NULL ? NULL : l;
     if (e->jobs.len > e->config.jobs_in_memory)
         m.job = NULL;
     bool had = !window_nothing(&l->window);
@@ -415,7 +474,7 @@ void lane_add(struct engine *e, struct lane *l, struct job *j, bool fresh)
 void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
                   bool fresh)
 {
-    row_put(e, l, m->order, &m->id, m->priority, m->since_ms, fresh);
+    row_put(e, l, m, fresh);
     member_add(e, l, m);
     make_room(e, l);
     lane_update(e, l);
@@ -424,10 +483,11 @@ void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
 void lane_take(struct engine *e, struct lane *l, struct member *m)
 {
     struct key k;
-    store_del(e->store, FAMILY_READY,
-              key_ready(&k, l->queue->set.id, l->id, m->order, &m->id));
-    if (m->job != NULL)
+    store_del(e->store, family_of(l), row_key(&k, l, m->order, &m->id));
+    if (m->job != NULL) {
         m->job->in_window = false;
+        m->job->parked = NULL;
+    }
     l->last_taken = m->order;
     window_remove(&l->window, m);
     e->window_members--;
@@ -438,15 +498,15 @@ void lane_take(struct engine *e, struct lane *l, struct member *m)
 
 void lane_remove(struct engine *e, struct job *j)
 {
-    struct lane *l = j->lane;
+    struct lane *l = j->parked != NULL ? j->parked : j->lane;
     struct member *m = window_find(&l->window, j->order, &j->id);
+    j->parked = NULL;
     if (m != NULL) {
         lane_take(e, l, m);
         return;
     }
     struct key k;
-    store_del(e->store, FAMILY_READY,
-              key_ready(&k, l->queue->set.id, l->id, j->order, &j->id));
+    store_del(e->store, family_of(l), row_key(&k, l, j->order, &j->id));
 }
 
 /* --- refill -------------------------------------------------------------- */
@@ -458,23 +518,45 @@ struct refill {
     bool bad;
 };
 
+static bool parse_row(const struct lane *l, struct slice key,
+                      struct slice value, struct member *m)
+{
+    struct ready_key k;
+    struct parked_key p;
+    struct rec_parked v = {0};
+    if (l->limit == NULL) {
+        struct rec_ready r;
+        if (!key_parse_ready(key, &k) || !rec_ready_decode(&r, value))
+            return false;
+        v.priority = r.priority;
+        v.since_ms = r.since_ms;
+    } else {
+        if (!key_parse_parked(key, &p) || !rec_parked_decode(&v, value))
+            return false;
+        k.order = p.order;
+        k.id = p.id;
+    }
+    *m = (struct member){.order = k.order,
+                         .id = k.id,
+                         .since_ms = v.since_ms & WALL_MS_MAX,
+                         .priority = MEMBER_PRIORITY(v.priority),
+                         .met = MEMBER_MET(v.met)};
+    return v.priority <= PRIORITY_MAX;
+}
+
 static bool refill_row(struct slice key, struct slice value, void *ud)
 {
     struct refill *r = ud;
-    struct ready_key k;
-    struct rec_ready v;
-    if (!key_parse_ready(key, &k) || !rec_ready_decode(&v, value) ||
-        v.priority > PRIORITY_MAX) {
+    struct member m;
+    if (!parse_row(r->lane, key, value, &m)) {
         r->bad = true;
         return false;
     }
-    struct member m = {.order = k.order,
-                       .id = k.id,
-                       .since_ms = v.since_ms & WALL_MS_MAX,
-                       .priority = (uint16_t)v.priority,
-                       .job = job_get(r->e, &k.id)};
-    if (m.job != NULL)
+    m.job = job_get(r->e, &m.id);
+    if (m.job != NULL) {
         m.job->in_window = true;
+        m.job->parked = r->lane->limit == NULL ? NULL : r->lane;
+    }
     window_append(&r->lane->window, &m);
     r->e->window_members++;
     r->rows++;
@@ -491,18 +573,21 @@ enum err lane_refill(struct engine *e, struct gather *g, struct lane *l,
         most = REFILL_ROWS;
     if (e->window_members >= e->config.window_entries)
         most = 8;
-    key_ready(&from, l->queue->set.id, l->id, l->window.bound_order,
-              &l->window.bound_id);
-    key_prefix_lane(&prefix, l->queue->set.id, l->id);
+    row_key(&from, l, l->window.bound_order, &l->window.bound_id);
+    if (l->limit == NULL)
+        key_prefix_lane(&prefix, l->queue->set.id, l->id);
+    else
+        key_prefix_limit_lane(&prefix, l->limit->name, l->base->id);
     struct refill r = {.e = e, .lane = l};
-    enum err rc = store_scan(e->store, g, FAMILY_READY, key_slice(&from),
+    enum err rc = store_scan(e->store, g, family_of(l), key_slice(&from),
                              key_after(&to, key_slice(&prefix)), most,
                              refill_row, &r, err);
     if (rc != ERR_OK)
         return rc;
     if (r.bad)
-        return err_set(err, ERR_CORRUPT, "family ready: bad row in lane %u",
-                       (unsigned)l->id);
+        return err_set(err, ERR_CORRUPT, "family %s: bad row in lane %u",
+                       l->limit == NULL ? "ready" : "parked",
+                       (unsigned)(l->limit == NULL ? l->id : l->base->id));
     window_appended(&l->window, r.rows < most);
     e->stats.refills++;
     l->taken += r.rows; /* heads far above the stored one are worth a row */

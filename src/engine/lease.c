@@ -194,12 +194,13 @@ void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
         worker_add(e, j, worker, now);
     if (session.len > 0)
         session_add(e, j, session, now);
+    limits_hold(e, j, now);
     run_store(e, j, j->n == 1 && (j->flags & JOBF_MOVED) == 0);
     set_deadline(j, now);
     heap_add(&e->leases, &j->by_deadline);
 }
 
-void lease_end(struct engine *e, struct job *j)
+void lease_end(struct engine *e, struct job *j, struct now now)
 {
     ASSERT(j->state == JOB_RUNNING);
     struct key k;
@@ -210,6 +211,7 @@ void lease_end(struct engine *e, struct job *j)
     if (j->session != NULL)
         session_remove(e, j);
     j->timeout_mono_ms = UINT64_MAX;
+    limits_release(e, j, now);
 }
 
 void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
@@ -314,6 +316,7 @@ enum err lease_load_row(struct engine *e, struct slice key, struct slice value,
     }
     set_deadline(j, now);
     heap_add(&e->leases, &j->by_deadline);
+    limits_held(e, j);
 out:
     buf_release(&worker);
     buf_release(&session);

@@ -1,7 +1,8 @@
 /* Start: what is in memory is rebuilt from rows.
  *
- *     queues, handlers, owners -> counters -> lanes -> finished work's buckets
- *     -> leases
+ *     queues, handlers, owners -> counters -> rules, limits -> lanes
+ *     -> finished work's buckets -> leases; parked lanes follow in slices while
+ *     the server runs (park_scan())
  *
  * in slices, each a bounded scan that goes on where the last one stopped. The
  * length depends on names, lanes and leases, never on the backlog: windows of
@@ -17,6 +18,8 @@ enum load_step {
     LOAD_HANDLERS,
     LOAD_OWNERS,
     LOAD_COUNTS,
+    LOAD_RULES,
+    LOAD_LIMITS,
     LOAD_LANES,
     LOAD_ENGINE,
     LOAD_DONE_BUCKETS,
@@ -28,6 +31,7 @@ static const uint8_t kinds[] = {
     [LOAD_QUEUES] = NAMED_QUEUE, [LOAD_HANDLERS] = NAMED_HANDLER,
     [LOAD_OWNERS] = NAMED_OWNER, [LOAD_COUNTS] = NAMED_COUNTS,
     [LOAD_LANES] = NAMED_LANE,   [LOAD_ENGINE] = NAMED_ENGINE,
+    [LOAD_RULES] = NAMED_LIMIT,  [LOAD_LIMITS] = NAMED_LIMIT_STATE,
 };
 
 struct slice_of_rows {
@@ -56,6 +60,10 @@ static enum err take_row(struct engine *e, enum load_step step,
     uint8_t kind;
     struct slice name;
     switch (step) {
+    case LOAD_RULES:
+        return rule_load_row(e, key, value, err);
+    case LOAD_LIMITS:
+        return limit_load_row(e, key, value, err);
     case LOAD_LANES:
         return lane_load_row(e, key, value, err);
     case LOAD_RUNS:
@@ -113,6 +121,11 @@ static void loaded(struct engine *e, struct now now)
         for (unsigned s = JOB_BLOCKED; e->queues[i] != NULL && s <= JOB_RUNNING;
              s++)
             e->stats.jobs_live += e->queues[i]->counts[s];
+    for (uint32_t i = 0; i < e->queues_n; i++) {
+        struct queue *q = e->queues[i];
+        if (q != NULL && (q->set.concurrency > 0 || q->set.rate > 0))
+            (void)queue_gate(e, q);
+    }
     buf_release(&e->load_from);
 }
 
@@ -125,6 +138,7 @@ enum err engine_load(struct engine *e, struct now now, bool *done,
     switch ((enum load_step)e->load_step) {
     case LOAD_BEGIN:
         e->start = store_start_number(e->store);
+        e->scan_on = true;
         break;
     case LOAD_DONE_BUCKETS:
         /* Everything may be due: read on from the stored head. */

@@ -1,4 +1,4 @@
-/* Where a job stands: ready, due, or nowhere. (Parked: limit.c; running:
+/* Where a job stands: ready, due, or nowhere. (Parked: park.c; running:
  * lease.c.) Each function writes the row of the place and moves the state. */
 #include "engine/core.h"
 
@@ -28,15 +28,22 @@ void ready_told(struct engine *e, struct queue *q, struct handler *h,
     }
 }
 
-void place_ready(struct engine *e, struct job *j, bool fresh, struct now now)
+enum job_state place_ready(struct engine *e, struct job *j, bool fresh,
+                           struct now now)
 {
     struct queue *q = j->queue;
     struct handler *h = j->handler;
     struct id id = j->id;
     ASSERT(j->state == JOB_READY);
-    lane_add(e, j->lane, j, fresh);
+    struct limit *l = job_has_names(j) ? limit_refusing(e, j, now) : NULL;
+    if (l != NULL) {
+        park_job(e, l, j, 0, fresh, now);
+        return JOB_PARKED;
+    }
+    lane_add(e, j->lane, j, 0, fresh);
     job_drop(e, job_get(e, &id)); /* a full window may have dropped it */
     ready_told(e, q, h, &id, now);
+    return JOB_READY;
 }
 
 void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
@@ -56,17 +63,20 @@ void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
     job_drop(e, job_get(e, &d.id)); /* a full window may have dropped it */
 }
 
-void place_none(struct engine *e, struct job *j)
+void place_none(struct engine *e, struct job *j, struct now now)
 {
     switch ((enum job_state)j->state) {
     case JOB_READY:
         lane_remove(e, j);
         break;
+    case JOB_PARKED:
+        lane_remove(e, j);
+        limits_unreserve(e, j, now);
+        break;
     case JOB_SCHEDULED:
     case JOB_RETRYING:
         due_del(e, j->since_ms, DUE_READY, &j->id);
         break;
-    case JOB_PARKED: /* limit.c takes it out of its parked lane */
     case JOB_BLOCKED:
     case JOB_HELD:
         break;

@@ -1,7 +1,9 @@
-/* Queues: pausing, looking, bounds. */
+/* Queues: pausing, looking, settings, bounds. */
 #include "engine/core.h"
 
 #include <stdlib.h>
+
+#define AGE_MS_MAX ((uint64_t)86400 * 1000)
 
 static uint64_t oldest_ready(const struct queue *q)
 {
@@ -45,6 +47,11 @@ static void view_of(const struct queue *q, struct queue_view *v)
     v->aging = q->set.order == SCHEME_AGING;
     v->age_ms = q->set.age_ms;
     v->lease_ms = q->set.lease_ms;
+    v->concurrency = q->set.concurrency;
+    v->rate = (struct rate){q->set.rate, q->set.rate_per_ms, q->set.burst};
+    if (v->rate.n > 0)
+        v->rate.burst = rate_burst(&v->rate);
+    v->drops_oldest = q->set.drop_oldest != 0;
     v->keep_given = q->set.keep > 0;
     v->keep_ms = q->set.keep > 0 ? q->set.keep - 1 : 0;
 }
@@ -111,18 +118,186 @@ enum err engine_queue_pause(struct engine *e, struct slice queue, bool paused,
                        .queue_id = q->set.id};
     report_event(e, &ev);
     if (!paused)
-        wait_wake(e, q, NULL, q->counts[JOB_READY]);
+        wait_wake(e, q, NULL, q->counts[JOB_READY] + q->counts[JOB_PARKED]);
     return ERR_OK;
 }
 
+/* --- settings ------------------------------------------------------------ */
+
+static enum err settings_check(const struct queue *q,
+                               const struct queue_settings *s,
+                               struct errbuf *err)
+{
+    const struct rec_queue *set = &q->set;
+    bool aging =
+        s->has_order ? s->order == SCHEME_AGING : set->order == SCHEME_AGING;
+    if (s->has_age && s->age_ms > 0 && !aging)
+        return err_set(err, ERR_SYNTAX, "AGE needs ORDER aging");
+    if (s->has_age && s->age_ms > AGE_MS_MAX)
+        return err_set(err, ERR_LIMIT, "AGE is above the limit of 1d");
+    if (aging && (s->has_age ? s->age_ms : set->age_ms) == 0)
+        return err_set(err, ERR_SYNTAX,
+                       "ORDER aging needs AGE: how long a point of priority "
+                       "is worth");
+    uint64_t n = s->has_rate ? s->rate.n : set->rate;
+    struct rate r = {n, s->has_rate ? s->rate.per_ms : set->rate_per_ms,
+                     s->has_burst  ? s->rate.burst
+                     : s->has_rate ? 0
+                                   : set->burst};
+    return rate_check(&r, err);
+}
+
+static void settings_take(struct rec_queue *set, const struct queue_settings *s)
+{
+    if (s->has_concurrency)
+        set->concurrency = s->concurrency;
+    if (s->has_rate) {
+        set->rate = s->rate.n;
+        set->rate_per_ms = s->rate.n == 0 ? 0 : s->rate.per_ms;
+        set->burst = 0;
+    }
+    if (s->has_burst)
+        set->burst = s->rate.burst;
+    if (s->has_maxlen)
+        set->maxlen = s->maxlen;
+    if (s->has_overflow)
+        set->drop_oldest = s->overflow != 0;
+    if (s->has_order) {
+        set->order = (uint8_t)s->order;
+        if (s->order == SCHEME_PRIORITY)
+            set->age_ms = 0;
+    }
+    if (s->has_age)
+        set->age_ms = s->age_ms;
+    if (s->has_fair)
+        set->fair = s->fair;
+    if (s->has_lease)
+        set->lease_ms = s->lease_ms;
+    if (s->has_keep)
+        set->keep = s->keep_ms == UINT64_MAX ? 0 : s->keep_ms + 1;
+}
+
+enum err engine_queue_set(struct engine *e, struct slice queue,
+                          const struct queue_settings *s, struct now now,
+                          struct errbuf *err)
+{
+    enum err rc = name_check(queue, "queue", err);
+    if (rc == ERR_OK && s->has_lease && s->lease_ms > e->config.lease_ms_max)
+        rc = err_set(err, ERR_LIMIT,
+                     "LEASE %llu ms is above the limit of %llu ms",
+                     (unsigned long long)s->lease_ms,
+                     (unsigned long long)e->config.lease_ms_max);
+    if (rc != ERR_OK)
+        return rc;
+    static const struct queue fresh;
+    const struct queue *old = queue_find(e, queue);
+    rc = settings_check(old == NULL ? &fresh : old, s, err);
+    if (rc != ERR_OK)
+        return rc;
+    struct queue *q = queue_make(e, queue, true);
+    if (q == NULL)
+        return err_set(err, ERR_LIMIT, "there are %u queues already",
+                       (unsigned)e->config.names_max);
+    struct rec_queue set = q->set;
+    settings_take(&set, s);
+    bool reorder = set.order != q->set.order || set.age_ms != q->set.age_ms ||
+                   set.fair != q->set.fair;
+    if (reorder)
+        lanes_reorder(e, q, &set);
+    q->set = set;
+    queue_store(e, q);
+    if (set.concurrency > 0 || set.rate > 0 || q->gate != NULL) {
+        struct limit *l = queue_gate(e, q);
+        if (s->has_rate || s->has_burst)
+            l->rate_until_ms = 0;
+        limit_settle(e, l, now);
+    }
+    return ERR_OK;
+}
+
+/* --- MAXLEN -------------------------------------------------------------- */
+
+#define LOOKED_AT 1024 /* members, to find the oldest */
+
+/* The job that has been ready for longest among those in memory; of one
+ * priority that is the oldest of all. */
+static struct lane *oldest_of(const struct queue *q, struct id *id)
+{
+    struct lane *best = NULL;
+    uint64_t since = UINT64_MAX;
+    uint32_t looked = 0;
+    for (size_t i = 0; i < q->shares.len && looked < LOOKED_AT; i++) {
+        const struct share *s =
+            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
+        for (size_t k = 0; k < s->lanes.len && looked < LOOKED_AT; k++) {
+            struct lane *l =
+                CONTAINER_OF(s->lanes.nodes[k], struct lane, in_share);
+            for (uint32_t n = 0; n < l->window.len && looked < LOOKED_AT; n++) {
+                const struct member *m = window_at(&l->window, n);
+                looked++;
+                if (m->since_ms >= since)
+                    continue;
+                since = m->since_ms;
+                best = l;
+                *id = m->id;
+            }
+        }
+    }
+    return best;
+}
+
+/* One waiting job goes, the oldest. ERR_NOTFOUND: there is none. */
+static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
+                            struct now now, struct errbuf *err)
+{
+    struct id id;
+    struct job *j;
+    enum err rc;
+    struct lane *top = lane_pick(e, q, NULL, 0);
+    if (top != NULL && window_unread(&top->window)) {
+        rc = lane_refill(e, g, top, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    if (oldest_of(q, &id) == NULL)
+        return ERR_NOTFOUND;
+    rc = job_load(e, g, &id, &j, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = finish_gather(e, g, j, err);
+    if (rc != ERR_OK) {
+        job_drop(e, j);
+        return rc;
+    }
+    struct outcome o = {.verb = VERB_CANCEL,
+                        .reason = REASON_DROPPED,
+                        .error = SLICE_LIT("dropped for a newer one: MAXLEN")};
+    job_finish(e, g, j, JOB_CANCELLED, &o, now);
+    return ERR_OK;
+}
+
+/* Room for `n`. What was dropped for a call that then misses rows stays
+ * dropped: the call comes back and needs the room. */
 enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
                     uint32_t n, struct now now, struct errbuf *err)
 {
-    (void)e;
-    (void)g;
-    (void)n;
-    (void)now;
+    enum err rc = ERR_NOTFOUND;
+    if (q->set.drop_oldest != 0 && n <= q->set.maxlen) {
+        rc = ERR_OK;
+        while (rc == ERR_OK && queue_live(q) + n > q->set.maxlen)
+            rc = drop_oldest(e, g, q, now, err);
+    }
+    if (rc != ERR_NOTFOUND)
+        return rc;
     return err_set(err, ERR_LIMIT,
                    "queue %.*s holds %llu jobs, as many as its MAXLEN allows",
-                   SLICE_FMT(q->name), (unsigned long long)q->set.maxlen);
+                   SLICE_FMT(q->name), (unsigned long long)queue_live(q));
+}
+
+uint64_t queue_live(const struct queue *q)
+{
+    uint64_t n = 0;
+    for (unsigned s = JOB_BLOCKED; s <= JOB_RUNNING; s++)
+        n += q->counts[s];
+    return n;
 }

@@ -16,13 +16,14 @@ enum named_kind {
     NAMED_OWNER = 3,    /* name -> rec_owner */
     NAMED_LANE = 4,     /* lane id -> rec_lane */
     NAMED_COUNTS = 5,   /* queue id -> rec_counts */
-    NAMED_LIMIT = 6,    /* limit.c */
+    NAMED_LIMIT = 6,    /* pattern -> rec_rule */
     NAMED_SCHEDULE = 7, /* schedule.c */
     NAMED_WORKER = 8,   /* worker.c */
     NAMED_BATCH = 9,    /* batch.c */
     NAMED_ALERT = 10,
-    NAMED_CHORE = 11,  /* chore.c */
-    NAMED_ENGINE = 12, /* "due", "forget": rec_head */
+    NAMED_CHORE = 11,       /* chore.c */
+    NAMED_ENGINE = 12,      /* "due", "forget": rec_head */
+    NAMED_LIMIT_STATE = 13, /* limit name -> rec_limit */
 };
 
 /* Kinds of rows in `due`: what happens at that time. */
@@ -77,6 +78,7 @@ enum job_flag {
     JOBF_PARENTS = 1 << 10,
     JOBF_BATCH = 1 << 11,
     JOBF_MOVED = 1 << 12,    /* its rows may exist in the base: never fresh */
+    JOBF_RESERVED = 1 << 13, /* parked, with slots of names reserved */
     JOBF_OWNED = 1 << 14,    /* has an owner */
     JOBF_SCHEDULE = 1 << 15, /* made by a schedule */
 };
@@ -175,10 +177,16 @@ enum reason {
     X(u8, held_from)         \
     X(u64, cancel_at_ms)
 
-/* ready and parked */
+/* ready */
 #define REC_READY_V1(X) \
     X(u32, priority)    \
     X(u64, since_ms)
+
+/* parked: `met` counts the full names that the job met in turn */
+#define REC_PARKED_V1(X) \
+    X(u32, priority)     \
+    X(u64, since_ms)     \
+    X(u8, met)
 
 /* due: a job that becomes ready brings its lane, so that it need not be read;
  * things without an id bring their name (their id is a hash of it). */
@@ -271,6 +279,19 @@ enum reason {
     X(u64, add_per_ms)  \
     X(u64, live)
 
+/* A rule of limits; 0 is unlimited. */
+#define REC_RULE_V1(X)  \
+    X(u32, concurrency) \
+    X(u64, rate)        \
+    X(u64, per_ms)      \
+    X(u64, burst)
+
+/* What a limit must know after a restart, while it is not all past. */
+#define REC_LIMIT_V1(X) \
+    X(u64, tat_us)      \
+    X(u64, closed_ms)   \
+    X(u32, reserved)
+
 #define REC_LANE_V1(X) \
     X(u32, queue)      \
     X(u32, handler)    \
@@ -330,6 +351,7 @@ enum reason {
     R(rec_job, REC_JOB_V1)                 \
     R(rec_more, REC_MORE_V1)               \
     R(rec_ready, REC_READY_V1)             \
+    R(rec_parked, REC_PARKED_V1)           \
     R(rec_due, REC_DUE_V1)                 \
     R(rec_mark, REC_MARK_V1)               \
     R(rec_run, REC_RUN_V1)                 \
@@ -340,6 +362,8 @@ enum reason {
     R(rec_queue, REC_QUEUE_V1)             \
     R(rec_handler, REC_HANDLER_V1)         \
     R(rec_owner, REC_OWNER_V1)             \
+    R(rec_rule, REC_RULE_V1)               \
+    R(rec_limit, REC_LIMIT_V1)             \
     R(rec_lane, REC_LANE_V1)               \
     R(rec_counts, REC_COUNTS_V1)           \
     R(rec_head, REC_HEAD_V1)               \

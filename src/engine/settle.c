@@ -12,14 +12,6 @@ enum err settle_gather(struct engine *e, struct gather *g, const struct job *j,
     return ERR_OK;
 }
 
-enum lease_gate lease_gate(struct engine *e, struct job *j, struct now now)
-{
-    (void)e;
-    (void)j;
-    (void)now;
-    return LEASE_GO;
-}
-
 void lease_taken(struct engine *e, struct job *j, struct now now)
 {
     (void)e;
@@ -59,11 +51,8 @@ enum err due_fire_other(struct engine *e, struct gather *g, enum due_kind kind,
                         uint64_t at_ms, const struct id *id, struct now now,
                         struct errbuf *err)
 {
-    (void)e;
-    (void)g;
-    (void)at_ms;
-    (void)id;
-    (void)now;
+    if (kind == DUE_LIMIT)
+        return limit_due(e, g, at_ms, id, now, err);
     return err_set(err, ERR_CORRUPT, "family due: row of unknown kind %u",
                    (unsigned)kind);
 }

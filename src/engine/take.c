@@ -2,7 +2,7 @@
  *
  *      pick a lane -> its head (refill, if it is only on disk)
  *                  -> the job (from its row, if only the key is in memory)
- *                  -> the gate (limits): may it run?
+ *                  -> the gate (limits): may it run? If not it is moved
  *                  -> lease
  *
  * Each job is taken by itself, so what has been leased stands when the next one
@@ -11,6 +11,7 @@
 #include "engine/core.h"
 
 #define PREFETCH 64
+#define MOVES_MAX 256 /* jobs that one call moves under names */
 
 /* Rows are missing: ask for those of the next members too, so that one fetch
  * brings them all. */
@@ -45,7 +46,8 @@ static void take_prefetched(struct engine *e, struct gather *g, struct lane *l)
         m->job = job_from_row(e, &m->id, row);
         if (m->job == NULL)
             return;
-        m->job->state = JOB_READY;
+        m->job->state = l->limit == NULL ? JOB_READY : JOB_PARKED;
+        m->job->parked = l->limit == NULL ? NULL : l;
         m->job->in_window = true;
     }
 }
@@ -74,8 +76,10 @@ static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
         if (g != NULL)
             take_prefetched(e, g, l);
     }
-    j->state = JOB_READY; /* it stands in `ready` */
-    j->lane = l;
+    /* It stands in `ready` or `parked`. */
+    j->state = l->limit == NULL ? JOB_READY : JOB_PARKED;
+    j->lane = l->limit == NULL ? l : l->base;
+    j->parked = l->limit == NULL ? NULL : l;
     j->order = m->order;
     m->job = j;
     j->in_window = true;
@@ -172,6 +176,15 @@ static enum err too_late(struct engine *e, struct gather *g, struct job *j,
     return ERR_OK;
 }
 
+static uint32_t job_cost(const struct job *j)
+{
+    struct rec_more m;
+    if (j->more_len == 0)
+        return 1;
+    job_more(j, &m);
+    return m.cost > 0 ? m.cost : 1;
+}
+
 static uint64_t length_of(const struct engine *e, const struct job *j,
                           const struct lease_params *p)
 {
@@ -217,10 +230,11 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
         rc = too_late(e, g, j, now, &gone, err);
     if (rc != ERR_OK || gone)
         return rc;
-    if (lease_gate(e, j, now) == LEASE_PARKED)
+    if (!park_gate(e, l, j, now))
         return ERR_OK;
     lane_take(e, l, window_head(&l->window));
-    share_charge(l->share, 1);
+    share_charge(l->share, job_cost(j));
+    pace_note(j->queue, now);
     uint64_t waited = now.wall_ms > j->since_ms ? now.wall_ms - j->since_ms : 0;
     lease_begin(e, j, length_of(e, j, p), p->worker, p->session, now);
     if ((j->flags & JOBF_UNIQUE) != 0) {
@@ -363,7 +377,8 @@ enum err engine_lease(struct engine *e, struct gather *g,
         struct queue *q = queue_find(e, p->queues[i]);
         if (q == NULL || q->set.paused != 0)
             continue;
-        while (got < p->count) {
+        uint32_t moved = 0;
+        while (got < p->count && queue_admits(e, q, now)) {
             struct lane *l = lane_pick(e, q, want.handlers, want.handlers_n);
             struct job *j;
             if (l == NULL)
@@ -371,8 +386,12 @@ enum err engine_lease(struct engine *e, struct gather *g,
             rc = take_one(e, g, l, p, now, &j, err);
             if (rc != ERR_OK)
                 break;
-            if (j == NULL)
-                continue;
+            if (j == NULL) {
+                if (++moved < MOVES_MAX)
+                    continue;
+                park_sift(e, q); /* others have their turn in between */
+                break;
+            }
             got++;
             if (p->idempotency.len > 0) {
                 char text[TOKEN_MAX];
@@ -406,14 +425,15 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         if (j == NULL || j->state != JOB_RUNNING || j->n != t.n || j->e != t.e)
             continue;
         lease_untaken(e, j, now);
+        limits_refund(e, j);
         j->queue->totals.leased--;
-        lease_end(e, j);
+        lease_end(e, j, now);
         j->n--;
         /* Its rows are no longer first ones. */
         j->flags |= JOBF_MOVED;
         job_move(e, j, JOB_READY);
         job_store(e, j, NULL);
         report(e, EVENT_JOB_RELEASED, j, now, 0, SLICE_LIT("undone"));
-        place_ready(e, j, false, now);
+        (void)place_ready(e, j, false, now);
     }
 }

@@ -14,6 +14,12 @@ static void act_on(struct engine *e, struct gather *g, const struct act *a,
                    struct job *j, struct now now)
 {
     struct outcome o = {.verb = a->verb};
+    if (a->nack != NULL && a->nack->close.len > 0) {
+        struct errbuf err;
+        enum err rc =
+            engine_limit_close(e, a->nack->close, a->nack->close_ms, now, &err);
+        ASSERT(rc == ERR_OK); /* examined before */
+    }
     switch (a->verb) {
     case VERB_ACK:
         o.result = a->ack->result;
@@ -116,6 +122,13 @@ enum err engine_nack(struct engine *e, struct gather *g,
     struct act a = {.verb = p->snooze ? VERB_SNOOZE : VERB_FAIL, .nack = p};
     if (p->delay_ms > DURATION_MS_MAX)
         return err_set(err, ERR_LIMIT, "a delay of more than 100 years");
+    if (p->close.len > 0) {
+        enum err rc = limit_name_check(p->close, err);
+        if (rc != ERR_OK)
+            return rc;
+        if (p->close_ms > TIME_MS_MAX)
+            return err_set(err, ERR_LIMIT, "UNTIL lies behind the year 9999");
+    }
     return for_each(e, g, p->tokens, p->n, &a, now, fn, ud, err);
 }
 

@@ -94,8 +94,9 @@ static void wake(struct engine *e, struct wait *w)
 
 void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
 {
-    if (q->waiters_n == 0 || q->set.paused != 0 || (h != NULL && !h->open))
-        return;
+    if (q->waiters_n == 0 || q->set.paused != 0 || (h != NULL && !h->open) ||
+        (q->gate != NULL && !q->gate->open))
+        return; /* whoever opens it again wakes those in line */
     LIST_FOR (it, &q->waiters) {
         struct spot *s = CONTAINER_OF(it, struct spot, in);
         if (!spot_wants(s, h))

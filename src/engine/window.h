@@ -31,9 +31,12 @@ struct job;
 struct member {
     uint64_t order;
     struct id id;
-    uint64_t since_ms : 48, priority : 16;
+    uint64_t since_ms : 48, priority : 12;
+    uint64_t met : 4; /* parked: full names met in turn */
     struct job *job;
 };
+#define MEMBER_PRIORITY(n) ((n)&4095u)
+#define MEMBER_MET(n) ((n)&15u)
 
 struct window {
     struct member *at;

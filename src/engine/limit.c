@@ -1,0 +1,632 @@
+/* Limits: names with slots and rates, and the flag that says whether a name is
+ * open. What stands parked under them is in park.c, their rules are in rule.c.
+ *
+ *     gate: limit_admits() --- no ---> `open` goes down, the job parks
+ *     lease: limits_hold()      a slot and some rate are taken
+ *     end:   limits_release()   --> limit_settle() --> open: wake who waits
+ *     due:   limit_due()        --> limit_settle()
+ */
+#include "engine/core.h"
+
+static bool limit_named(const struct map_node *n, const void *key)
+{
+    return slice_eq(CONTAINER_OF(n, struct limit, by_name)->name,
+                    *(const struct slice *)key);
+}
+
+static bool parked_is(const struct map_node *n, const void *key)
+{
+    const struct lane *l = CONTAINER_OF(n, struct lane, by_what);
+    const struct lane *k = key;
+    return l->limit == k->limit && l->base == k->base;
+}
+
+void limits_init(struct engine *e)
+{
+    map_init(&e->limits_by_name, limit_named);
+    map_init(&e->parked_by_what, parked_is);
+    list_init(&e->limits);
+    list_init(&e->limits_todo);
+    list_init(&e->touched_limits);
+    list_init(&e->touched_owners);
+    list_init(&e->cooling_limits);
+    list_init(&e->sifting);
+    e->rules_changed = 1;
+}
+
+static void limit_free(struct engine *e, struct limit *l)
+{
+    if (l->queue != NULL)
+        l->queue->gate = NULL;
+    if (l->owner != NULL)
+        l->owner->gate = NULL;
+    map_remove(&e->limits_by_name, &l->by_name);
+    list_remove(&l->in_all);
+    list_remove(&l->touched);
+    list_remove(&l->cooling);
+    mem_free((char *)(uintptr_t)l->name.data);
+    mem_free(l);
+    e->limits_n--;
+}
+
+void limits_free(struct engine *e)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        struct list *all = pass == 0 ? &e->limits : &e->limits_todo;
+        LIST_FOR (it, all) {
+            struct limit *l = CONTAINER_OF(it, struct limit, in_all);
+            while (!list_empty(&l->groups)) {
+                struct park_group *g = CONTAINER_OF(
+                    list_first(&l->groups), struct park_group, in_limit);
+                struct list *lane;
+                while ((lane = list_pop(&g->lanes)) != NULL) {
+                    struct lane *p = CONTAINER_OF(lane, struct lane, in_group);
+                    window_release(&p->window);
+                    mem_free(p);
+                }
+                list_remove(&g->in_limit);
+                mem_free(g);
+            }
+            limit_free(e, l);
+        }
+    }
+    map_release(&e->limits_by_name);
+    map_release(&e->parked_by_what);
+    rules_free(e);
+    buf_release(&e->scan_from);
+}
+
+/* --- names --------------------------------------------------------------- */
+
+struct limit *limit_find(const struct engine *e, struct slice name)
+{
+    struct map_node *n = map_get(&e->limits_by_name, hash64(name), &name);
+    return n == NULL ? NULL : CONTAINER_OF(n, struct limit, by_name);
+}
+
+static struct slice behind(struct slice name, struct slice prefix)
+{
+    return slice_of(name.data + prefix.len, name.len - prefix.len);
+}
+
+void limit_touch(struct engine *e, struct limit *l)
+{
+    if (!list_linked(&l->touched))
+        list_append(&e->touched_limits, &l->touched);
+}
+
+static bool has_room(const struct limit *l)
+{
+    return l->concurrency == 0 || l->running + l->reserved < l->concurrency;
+}
+
+/* It is touched, so that one that nobody comes to use is forgotten. */
+struct limit *limit_make(struct engine *e, struct slice name)
+{
+    struct limit *l = limit_find(e, name);
+    if (l != NULL)
+        return l;
+    l = NEW(struct limit);
+    l->name = slice_of(mem_dup(name), name.len);
+    list_init(&l->groups);
+    map_add(&e->limits_by_name, &l->by_name, hash64(name));
+    list_append(&e->limits, &l->in_all);
+    e->limits_n++;
+    if (slice_has_prefix(name, QUEUE_LIMIT)) {
+        l->queue = queue_find(e, behind(name, QUEUE_LIMIT));
+        if (l->queue != NULL) {
+            l->queue->gate = l;
+            l->running = (uint32_t)l->queue->counts[JOB_RUNNING];
+        }
+    } else if (slice_has_prefix(name, OWNER_LIMIT)) {
+        l->owner = owner_find(e, behind(name, OWNER_LIMIT));
+        if (l->owner != NULL) {
+            l->owner->gate = l;
+            l->running = l->owner->running;
+        }
+    }
+    limit_touch(e, l);
+    limit_refresh(e, l);
+    l->open = has_room(l);
+    return l;
+}
+
+struct limit *queue_gate(struct engine *e, struct queue *q)
+{
+    char name[sizeof("queue:") + NAME_MAX_LEN];
+    if (q->gate != NULL)
+        return q->gate;
+    memcpy(name, QUEUE_LIMIT.data, QUEUE_LIMIT.len);
+    memcpy(name + QUEUE_LIMIT.len, q->name.data, q->name.len);
+    return limit_make(e, slice_of(name, QUEUE_LIMIT.len + q->name.len));
+}
+
+struct limit *owner_gate(struct engine *e, struct owner *o)
+{
+    char name[sizeof("owner:") + NAME_MAX_LEN];
+    if (o->gate != NULL)
+        return o->gate;
+    memcpy(name, OWNER_LIMIT.data, OWNER_LIMIT.len);
+    memcpy(name + OWNER_LIMIT.len, o->name.data, o->name.len);
+    return limit_make(e, slice_of(name, OWNER_LIMIT.len + o->name.len));
+}
+
+void limit_refresh(struct engine *e, struct limit *l)
+{
+    if (l->queue != NULL) {
+        const struct rec_queue *set = &l->queue->set;
+        l->concurrency = set->concurrency;
+        l->rate = (struct rate){set->rate, set->rate_per_ms, set->burst};
+        return;
+    }
+    if (l->owner != NULL) {
+        l->concurrency = l->owner->set.running_max;
+        return;
+    }
+    if (l->seen == e->rules_changed)
+        return;
+    l->seen = e->rules_changed;
+    l->rule = rule_for(e, l->name);
+    l->concurrency = l->rule == NULL ? 0 : l->rule->set.concurrency;
+    l->rate = l->rule == NULL
+                  ? (struct rate){0}
+                  : (struct rate){l->rule->set.rate, l->rule->set.per_ms,
+                                  l->rule->set.burst};
+    l->rate_until_ms = 0; /* by the rule that was */
+}
+
+bool job_has_names(const struct job *j)
+{
+    return (j->flags & (JOBF_LIMITS | JOBF_OWNED)) != 0;
+}
+
+static void add_name(struct job_names *n, struct limit *l)
+{
+    if (l == NULL)
+        return;
+    for (uint32_t i = 0; i < n->n; i++)
+        if (n->at[i] == l)
+            return; /* named twice: once is enough */
+    n->at[n->n++] = l;
+}
+
+/* Without `make` names that nothing runs under are left out: they are open. */
+void job_names(struct engine *e, const struct job *j, bool make,
+               struct job_names *n)
+{
+    struct rec_more m;
+    struct slice name;
+    n->n = 0;
+    n->cost = 1;
+    n->owner = NULL;
+    n->reserved = SLICE_EMPTY;
+    if (!job_has_names(j))
+        return;
+    if ((j->flags & JOBF_LIMITS) == 0 && j->lane != NULL &&
+        j->lane->owner != NULL) {
+        n->owner = j->lane->owner; /* without a look at its row */
+        if (n->owner->gate == NULL && n->owner->set.running_max == 0)
+            return;
+    }
+    job_more(j, &m);
+    n->cost = m.cost > 0 ? m.cost : 1;
+    n->reserved = m.reserved;
+    while (word_next(&m.limits, &name) && n->n < JOB_LIMITS_MAX)
+        add_name(n, make ? limit_make(e, name) : limit_find(e, name));
+    if (m.owner == 0 || m.owner >= e->owners_n || e->owners[m.owner] == NULL)
+        return;
+    n->owner = e->owners[m.owner];
+    if (n->owner->gate != NULL || n->owner->set.running_max > 0)
+        add_name(n, owner_gate(e, n->owner));
+}
+
+/* --- open or not --------------------------------------------------------- */
+
+static uint64_t opens_ms(const struct limit *l)
+{
+    return l->closed_ms > l->rate_until_ms ? l->closed_ms : l->rate_until_ms;
+}
+
+/* A wake-up at this time, or earlier: then it is looked at again. */
+static void wake_at(struct engine *e, struct limit *l, uint64_t at_ms)
+{
+    struct due d = {.at_ms = at_ms,
+                    .kind = DUE_LIMIT,
+                    .id = due_name_id(l->name),
+                    .name = l->name};
+    if (l->due_ms != 0 && l->due_ms <= at_ms)
+        return;
+    if (l->due_ms != 0)
+        due_del(e, l->due_ms, DUE_LIMIT, &d.id);
+    due_put(e, &d, false);
+    l->due_ms = at_ms;
+}
+
+void limit_settle(struct engine *e, struct limit *l, struct now now)
+{
+    bool was = l->open;
+    limit_refresh(e, l);
+    bool room = has_room(l);
+    l->open = room && opens_ms(l) <= now.wall_ms;
+    if (l->open && !was)
+        park_open(e, l, now);
+    else if (!l->open && room && (l->queue != NULL || !list_empty(&l->groups)))
+        wake_at(e, l, opens_ms(l));
+    if (list_empty(&l->groups))
+        limit_touch(e, l);
+}
+
+bool limit_admits(struct engine *e, struct limit *l, uint32_t cost,
+                  struct now now)
+{
+    limit_refresh(e, l);
+    uint64_t fits = rate_fits_ms(&l->rate, l->tat_us, cost, now.wall_ms);
+    if (has_room(l) && l->closed_ms <= now.wall_ms && fits <= now.wall_ms)
+        return true;
+    l->open = false;
+    if (fits > now.wall_ms)
+        l->rate_until_ms = fits;
+    limit_settle(e, l, now);
+    ASSERT(!l->open);
+    return false;
+}
+
+bool queue_admits(struct engine *e, struct queue *q, struct now now)
+{
+    return q->gate == NULL || limit_admits(e, q->gate, 1, now);
+}
+
+struct limit *limit_refusing(struct engine *e, const struct job *j,
+                             struct now now)
+{
+    struct job_names n;
+    job_names(e, j, false, &n);
+    for (uint32_t i = 0; i < n.n; i++)
+        if (!limit_admits(e, n.at[i], n.cost, now))
+            return n.at[i];
+    return NULL;
+}
+
+/* --- slots --------------------------------------------------------------- */
+
+void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
+                  struct now now)
+{
+    if (l->rate.n == 0)
+        return;
+    l->tat_us = rate_take(&l->rate, l->tat_us, cost, now.wall_ms);
+    l->dirty = true;
+    limit_touch(e, l);
+}
+
+static bool has_word(struct slice list, struct slice word)
+{
+    struct slice w;
+    while (word_next(&list, &w))
+        if (slice_eq(w, word))
+            return true;
+    return false;
+}
+
+static void take_slot(struct limit *l)
+{
+    l->running++;
+    if (!has_room(l))
+        l->open = false;
+}
+
+void limits_hold(struct engine *e, struct job *j, struct now now)
+{
+    struct job_names n;
+    if (j->queue->gate != NULL) {
+        limit_charge(e, j->queue->gate, 1, now);
+        take_slot(j->queue->gate);
+    }
+    if (!job_has_names(j))
+        return;
+    job_names(e, j, true, &n);
+    for (uint32_t i = 0; i < n.n; i++) {
+        struct limit *l = n.at[i];
+        if (has_word(n.reserved, l->name)) {
+            ASSERT(l->reserved > 0);
+            l->reserved--;
+            l->dirty = true;
+            limit_touch(e, l);
+        } else {
+            limit_charge(e, l, n.cost, now);
+        }
+        take_slot(l);
+    }
+    if (n.owner != NULL)
+        n.owner->running++;
+    if ((j->flags & JOBF_RESERVED) != 0) {
+        struct rec_more m;
+        job_more(j, &m);
+        m.reserved = SLICE_EMPTY;
+        j->flags &= ~(uint32_t)JOBF_RESERVED;
+        job_store(e, j, &m);
+    }
+}
+
+/* A lease that was found at start. A queue's own count is known already. */
+void limits_held(struct engine *e, struct job *j)
+{
+    struct job_names n;
+    job_names(e, j, true, &n);
+    for (uint32_t i = 0; i < n.n; i++)
+        take_slot(n.at[i]);
+    if (n.owner != NULL)
+        n.owner->running++;
+}
+
+static void give_slot(struct engine *e, struct limit *l, struct now now)
+{
+    ASSERT(l->running > 0);
+    l->running--;
+    limit_settle(e, l, now);
+}
+
+void limits_release(struct engine *e, struct job *j, struct now now)
+{
+    struct job_names n;
+    if (j->queue->gate != NULL)
+        give_slot(e, j->queue->gate, now);
+    if (!job_has_names(j))
+        return;
+    job_names(e, j, true, &n);
+    if (n.owner != NULL) {
+        ASSERT(n.owner->running > 0);
+        n.owner->running--;
+    }
+    for (uint32_t i = 0; i < n.n; i++)
+        give_slot(e, n.at[i], now);
+}
+
+static void refund(struct engine *e, struct limit *l, uint32_t cost)
+{
+    if (l->rate.n == 0)
+        return;
+    l->tat_us = rate_give(&l->rate, l->tat_us, cost);
+    l->rate_until_ms = 0;
+    l->dirty = true;
+    limit_touch(e, l);
+}
+
+void limits_refund(struct engine *e, struct job *j)
+{
+    struct job_names n;
+    job_names(e, j, true, &n);
+    for (uint32_t i = 0; i < n.n; i++)
+        refund(e, n.at[i], n.cost);
+    if (j->queue->gate != NULL)
+        refund(e, j->queue->gate, 1);
+}
+
+void limits_unreserve(struct engine *e, struct job *j, struct now now)
+{
+    struct rec_more m;
+    struct slice name;
+    if ((j->flags & JOBF_RESERVED) == 0)
+        return;
+    job_more(j, &m);
+    struct slice list = m.reserved;
+    while (word_next(&list, &name)) {
+        struct limit *l = limit_find(e, name);
+        ASSERT(l != NULL && l->reserved > 0);
+        l->reserved--;
+        l->dirty = true;
+        limit_touch(e, l);
+        limit_settle(e, l, now);
+    }
+    m.reserved = SLICE_EMPTY;
+    j->flags &= ~(uint32_t)JOBF_RESERVED;
+    job_encode(e, j, &m);
+}
+
+/* --- time ---------------------------------------------------------------- */
+
+enum err limit_due(struct engine *e, struct gather *g, uint64_t at_ms,
+                   const struct id *id, struct now now, struct errbuf *err)
+{
+    struct key k;
+    struct slice value;
+    struct rec_due d;
+    enum err rc =
+        store_get(e->store, g, FAMILY_DUE,
+                  key_due(&k, at_ms, DUE_LIMIT, id_slice(id)), &value, err);
+    if (rc == ERR_NOTFOUND)
+        return ERR_OK;
+    if (rc != ERR_OK)
+        return rc;
+    if (!rec_due_decode(&d, value))
+        return err_set(err, ERR_CORRUPT, "family due: bad row of a limit");
+    struct limit *l = limit_find(e, d.name);
+    if (l == NULL)
+        return ERR_OK;
+    if (l->due_ms == at_ms)
+        l->due_ms = 0;
+    limit_settle(e, l, now);
+    return ERR_OK;
+}
+
+/* Two names whose hashes are the same share a row: both are looked at by the
+ * scan at start, and by whoever is refused next. */
+
+bool limits_busy(const struct engine *e)
+{
+    return e->scan_on || !list_empty(&e->limits_todo) ||
+           !list_empty(&e->sifting);
+}
+
+void limits_changed(struct engine *e)
+{
+    e->rules_changed++;
+    if (list_empty(&e->limits))
+        return;
+    /* All of them, behind those that are still to be visited. */
+    struct list *first = e->limits.next, *last = e->limits.prev;
+    first->prev = e->limits_todo.prev;
+    e->limits_todo.prev->next = first;
+    last->next = &e->limits_todo;
+    e->limits_todo.prev = last;
+    list_init(&e->limits);
+}
+
+/* Those that only their time keeps in memory are looked at in turn. */
+static void cool(struct engine *e)
+{
+    for (int i = 0; i < 8; i++) {
+        struct list *it = list_pop(&e->cooling_limits);
+        if (it == NULL)
+            return;
+        limit_touch(e, CONTAINER_OF(it, struct limit, cooling));
+    }
+}
+
+bool limits_step(struct engine *e, struct now now, uint32_t ops)
+{
+    struct list *it;
+    cool(e);
+    while (ops > 0 && (it = list_pop(&e->limits_todo)) != NULL) {
+        list_append(&e->limits, it);
+        limit_settle(e, CONTAINER_OF(it, struct limit, in_all), now);
+        ops--;
+    }
+    struct list queues;
+    list_init(&queues);
+    while ((it = list_pop(&e->sifting)) != NULL)
+        list_append(&queues, it);
+    while ((it = list_pop(&queues)) != NULL) {
+        struct queue *q = CONTAINER_OF(it, struct queue, sifting);
+        wait_wake(e, q, NULL, 1);
+    }
+    if (e->scan_on) {
+        struct errbuf err;
+        enum err rc = park_scan(e, e->timer_gather, now, &err);
+        if (rc == ERR_PENDING) {
+            timer_fetch(e);
+            return false;
+        }
+        if (rc != ERR_OK) {
+            fault(e, now, &err);
+            e->scan_on = false;
+        }
+    }
+    return limits_busy(e);
+}
+
+/* --- rows ---------------------------------------------------------------- */
+
+static bool is_past(const struct limit *l, struct now now)
+{
+    return l->reserved == 0 && l->closed_ms <= now.wall_ms &&
+           l->tat_us <= now.wall_ms * 1000;
+}
+
+static void store_state(struct engine *e, struct limit *l, struct now now)
+{
+    struct key k;
+    struct slice key = key_named(&k, NAMED_LIMIT_STATE, l->name);
+    l->dirty = false;
+    if (is_past(l, now)) {
+        if (l->stored)
+            store_del(e->store, FAMILY_NAMED, key);
+        l->stored = false;
+        return;
+    }
+    struct rec_limit r = {l->tat_us, l->closed_ms, l->reserved};
+    rec_limit_encode(
+        &r, store_put(e->store, FAMILY_NAMED, key, rec_limit_size(&r), false));
+    l->stored = true;
+}
+
+static bool is_needed(const struct limit *l)
+{
+    if (l->running > 0 || l->reserved > 0 || !list_empty(&l->groups))
+        return true;
+    return l->queue != NULL && (l->concurrency > 0 || l->rate.n > 0);
+}
+
+void limits_commit(struct engine *e, struct now now)
+{
+    struct list *it;
+    while ((it = list_pop(&e->touched_limits)) != NULL) {
+        struct limit *l = CONTAINER_OF(it, struct limit, touched);
+        bool past = is_past(l, now);
+        if (l->dirty || (past && l->stored))
+            store_state(e, l, now);
+        if (!past) {
+            if (!list_linked(&l->cooling) && l->reserved == 0)
+                list_append(&e->cooling_limits, &l->cooling);
+        } else if (!is_needed(l)) {
+            limit_free(e, l);
+        }
+    }
+}
+
+enum err limit_load_row(struct engine *e, struct slice key, struct slice value,
+                        struct errbuf *err)
+{
+    uint8_t kind;
+    struct slice name;
+    struct rec_limit r;
+    if (!key_parse_named(key, &kind, &name) || !rec_limit_decode(&r, value))
+        return err_set(err, ERR_CORRUPT, "family named: bad row of a limit");
+    struct limit *l = limit_make(e, name);
+    l->tat_us = r.tat_us;
+    l->closed_ms = r.closed_ms;
+    l->reserved = r.reserved;
+    l->stored = true;
+    if (!has_room(l))
+        l->open = false;
+    return ERR_OK;
+}
+
+/* --- check --------------------------------------------------------------- */
+
+static const char *check_group(const struct park_group *g)
+{
+    uint32_t armed = 0;
+    bool shut = !list_empty(&g->shut);
+    LIST_FOR (it, &g->lanes) {
+        const struct lane *l = CONTAINER_OF(it, struct lane, in_group);
+        bool work = !window_nothing(&l->window);
+        if (l->armed != heap_in(&l->in_share))
+            return "a parked lane is armed and stands in no heap, or not";
+        if (work && !l->armed && !list_linked(&l->shut))
+            return "a parked lane with jobs is in no list";
+        armed += l->armed;
+    }
+    if (armed != g->armed_n)
+        return "the armed lanes of a group are miscounted";
+    if (g->limit->open && shut && armed == 0 && g->handler->open)
+        return "an open limit has parked jobs that nobody will wake";
+    return NULL;
+}
+
+const char *limits_check(struct engine *e)
+{
+    const char *bad = NULL;
+    for (int pass = 0; pass < 2 && bad == NULL; pass++) {
+        struct list *all = pass == 0 ? &e->limits : &e->limits_todo;
+        LIST_FOR (it, all) {
+            struct limit *l = CONTAINER_OF(it, struct limit, in_all);
+            bool parked = false;
+            LIST_FOR (g, &l->groups) {
+                struct park_group *pg =
+                    CONTAINER_OF(g, struct park_group, in_limit);
+                parked = true;
+                if (bad == NULL)
+                    bad = check_group(pg);
+            }
+            if (pass == 1)
+                continue; /* to be visited: it may still be closed */
+            if (!l->open && has_room(l) && (parked || l->queue != NULL) &&
+                (l->due_ms == 0 || l->due_ms > opens_ms(l)) && bad == NULL)
+                bad = "a limit that time will open has no wake-up";
+            if (l->open && !has_room(l) && bad == NULL)
+                bad = "a full limit is open";
+        }
+    }
+    return bad;
+}

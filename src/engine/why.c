@@ -1,0 +1,250 @@
+/* Why a job does not run: the nearest reason first. And when it may. */
+#include "engine/core.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* --- pace ---------------------------------------------------------------- */
+
+#define PACE_MS 10000
+
+/* Leases of the present and the last ten seconds. */
+void pace_note(struct queue *q, struct now now)
+{
+    uint64_t age = now.mono_ms - q->pace_from_ms;
+    if (age >= PACE_MS) {
+        q->pace_before = age < 2 * PACE_MS ? q->pace_n : 0;
+        q->pace_from_ms = now.mono_ms;
+        q->pace_n = 0;
+    }
+    q->pace_n++;
+}
+
+int64_t pace_estimate(const struct queue *q, uint64_t ahead, struct now now)
+{
+    uint64_t age = now.mono_ms - q->pace_from_ms;
+    if (ahead == 0 && q->waiters_n > 0)
+        return 0;
+    if (age >= 2 * PACE_MS || q->pace_n + q->pace_before == 0)
+        return -1; /* nobody leases */
+    /* The last period counts by what is left of it in the last ten seconds. */
+    uint64_t left = age < PACE_MS ? PACE_MS - age : 0;
+    uint64_t n = q->pace_n * PACE_MS + q->pace_before * left;
+    if (n == 0)
+        return -1;
+    uint64_t ms = ahead > UINT64_MAX / PACE_MS / PACE_MS
+                      ? INT64_MAX
+                      : ahead * PACE_MS * PACE_MS / n;
+    return ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
+}
+
+/* --- place in line ------------------------------------------------------- */
+
+struct line {
+    const struct queue *queue;
+    const struct share *share; /* of one owner only, or NULL */
+    uint64_t order;
+    struct id id;
+    uint64_t before;
+    bool exact;
+};
+
+/* By the queue's present formula, as lanes compete. */
+static bool stands_before(const struct lane *l, const struct member *m,
+                          const struct line *line)
+{
+    uint64_t order = lane_order_now(l, m);
+    return order < line->order ||
+           (order == line->order && id_cmp(&m->id, &line->id) < 0);
+}
+
+static void count_lane(const struct lane *l, struct line *line)
+{
+    uint32_t low = 0, high = l->window.len;
+    /* Members are sorted; by an older formula only nearly. */
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (stands_before(l, window_at(&l->window, mid), line))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    line->before += low;
+    if (low == l->window.len && !l->window.complete)
+        line->exact = false; /* more of them are on disk only */
+}
+
+static void count_share(const struct share *s, struct line *line)
+{
+    for (size_t i = 0; i < s->lanes.len; i++)
+        count_lane(CONTAINER_OF(s->lanes.nodes[i], struct lane, in_share),
+                   line);
+}
+
+#define SHARES_COUNTED 256
+
+/* Between owners the order is that of turns, so a place in a fair queue is one
+ * in the owner's own line, and at least that. */
+static void count_line(const struct queue *q, struct line *line)
+{
+    line->exact = q->shares.len <= 1;
+    for (size_t i = 0; i < q->shares.len && i < SHARES_COUNTED; i++) {
+        const struct share *s =
+            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
+        if (q->shares.len == 1 || s == line->share)
+            count_share(s, line);
+    }
+}
+
+/* --- reasons ------------------------------------------------------------- */
+
+static void say_why(struct why_view *v, const char *reason, struct slice name,
+                    const char *fmt, ...) PRINTF_LIKE(4, 5);
+static void say_why(struct why_view *v, const char *reason, struct slice name,
+                    const char *fmt, ...)
+{
+    va_list args;
+    v->reason = slice_str(reason);
+    v->name = name;
+    va_start(args, fmt);
+    (void)vsnprintf(v->text, sizeof(v->text), fmt, args);
+    va_end(args);
+}
+
+#define SHOWN(s) (int)((s).len > 40 ? 40 : (s).len), (s).data
+
+static void why_limit(struct engine *e, struct limit *l, struct now now,
+                      struct why_view *v)
+{
+    struct limit_view s = {0};
+    limit_view_of(e, l, now, &s);
+    v->changes_ms = s.opens_ms;
+    if (s.full)
+        say_why(v, l->queue != NULL ? "queue limit" : "limit", l->name,
+                "%.*s has %u of %u slots in use%s", SHOWN(l->name),
+                s.running + s.reserved, s.concurrency,
+                s.reserved > 0 ? ", some of them reserved" : "");
+    else if (s.closed_ms > 0)
+        say_why(v, "limit closed", l->name, "%.*s was closed by a worker",
+                SHOWN(l->name));
+    else if (s.opens_ms > 0)
+        say_why(v, l->queue != NULL ? "queue rate" : "rate", l->name,
+                "%.*s has used up its rate of %llu per %llu ms", SHOWN(l->name),
+                (unsigned long long)s.rate.n,
+                (unsigned long long)s.rate.per_ms);
+    else
+        say_why(v, "in line", l->name, "%.*s is open; a worker may take it",
+                SHOWN(l->name));
+}
+
+static void why_ready(struct engine *e, struct job *j, struct now now,
+                      struct why_view *v)
+{
+    struct queue *q = j->queue;
+    struct lane *l = j->parked != NULL ? j->parked : j->lane;
+    struct line line = {.queue = q, .share = l->share, .id = j->id};
+    struct member self = {.order = j->order,
+                          .since_ms = j->since_ms & WALL_MS_MAX,
+                          .priority = MEMBER_PRIORITY(j->priority)};
+    line.order = lane_order_now(l, &self);
+    if (j->parked != NULL && !j->parked->limit->open) {
+        line.exact = true;
+        count_lane(l, &line); /* behind others of this name */
+    } else {
+        count_line(q, &line);
+    }
+    v->place = line.before + 1;
+    v->place_exact = line.exact;
+    v->start_estimate_ms = pace_estimate(q, line.before, now);
+    if (q->set.paused != 0)
+        say_why(v, "queue paused", q->name, "queue %.*s is paused",
+                SHOWN(q->name));
+    else if (j->handler->set.paused != 0)
+        say_why(v, "handler paused", j->handler->name, "handler %.*s is paused",
+                SHOWN(j->handler->name));
+    else if (!j->handler->open)
+        say_why(v, "breaker open", j->handler->name,
+                "the breaker of handler %.*s is open", SHOWN(j->handler->name));
+    else if (j->parked != NULL)
+        why_limit(e, j->parked->limit, now, v);
+    else if (q->gate != NULL && !limit_admits(e, q->gate, 1, now))
+        why_limit(e, q->gate, now, v);
+    else if (line.before == 0 && q->waiters_n == 0)
+        say_why(v, "no worker", q->name,
+                "it is the next of queue %.*s; no worker waits for it",
+                SHOWN(q->name));
+    else
+        say_why(v, "in line", q->name, "%s%llu in line of queue %.*s",
+                line.exact ? "number " : "at least number ",
+                (unsigned long long)v->place, SHOWN(q->name));
+}
+
+static void why_live(struct engine *e, struct job *j, struct now now,
+                     struct why_view *v)
+{
+    switch ((enum job_state)j->state) {
+    case JOB_READY:
+    case JOB_PARKED:
+        why_ready(e, j, now, v);
+        return;
+    case JOB_SCHEDULED:
+        v->changes_ms = j->since_ms;
+        say_why(v, "scheduled", SLICE_EMPTY, "it starts no earlier");
+        break;
+    case JOB_RETRYING:
+        v->changes_ms = j->since_ms;
+        say_why(v, "retrying", SLICE_EMPTY,
+                "%u failed and %u lost executions; it will run again",
+                j->failures, j->crashes);
+        break;
+    case JOB_HELD:
+        say_why(v, "held", SLICE_EMPTY, "it is held until JOB.UNHOLD");
+        return;
+    case JOB_BLOCKED:
+        say_why(v, "blocked", SLICE_EMPTY, "jobs that it comes after live");
+        return;
+    default:
+        ASSERT(j->state == JOB_RUNNING);
+        v->changes_ms =
+            now.wall_ms +
+            (j->reap_mono_ms > now.mono_ms ? j->reap_mono_ms - now.mono_ms : 0);
+        if (j->worker != NULL)
+            say_why(v, "running", j->worker->name,
+                    "worker %.*s has it, delivery %u", SHOWN(j->worker->name),
+                    j->n);
+        else
+            say_why(v, "running", SLICE_EMPTY, "it is leased, delivery %u",
+                    j->n);
+        return;
+    }
+    v->start_estimate_ms = v->changes_ms > now.wall_ms
+                               ? (int64_t)(v->changes_ms - now.wall_ms)
+                               : 0;
+}
+
+enum err engine_why(struct engine *e, struct gather *g, struct slice ref,
+                    struct now now, struct why_view *v, struct errbuf *err)
+{
+    struct job *j;
+    memset(v, 0, sizeof(*v));
+    v->start_estimate_ms = -1;
+    enum err rc = engine_find(e, g, ref, &v->id, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = job_load(e, g, &v->id, &j, err);
+    if (rc == ERR_OK) {
+        v->state = (enum job_state)j->state;
+        why_live(e, j, now, v);
+        job_drop(e, j);
+        return ERR_OK;
+    }
+    if (rc != ERR_NOTFOUND)
+        return rc;
+    rc = job_state_of(e, g, &v->id, &v->state, err);
+    if (rc == ERR_NOTFOUND)
+        return err_set(err, rc, "no such job");
+    if (rc == ERR_OK)
+        say_why(v, job_state_name(v->state), SLICE_EMPTY, "it has ended: %s",
+                job_state_name(v->state));
+    return rc;
+}

@@ -1,0 +1,442 @@
+/* Limits: names with slots and rates, and jobs parked under them. */
+#include "rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/rate.h"
+
+static void set_rule(struct rig *r, const char *pattern, uint32_t concurrency,
+                     uint64_t n, uint64_t per_ms, uint64_t burst)
+{
+    struct limit_rule s = {.has_concurrency = true,
+                           .concurrency = concurrency,
+                           .has_rate = true,
+                           .has_burst = burst > 0,
+                           .rate = {n, per_ms, burst}};
+    assert_int_equal(
+        engine_limit_set(r->engine, slice_str(pattern), &s, r->now, &r->err),
+        ERR_OK);
+    rig_pass(r, 0);
+}
+
+static struct id add_named(struct rig *r, const char *queue, const char *a,
+                           const char *b)
+{
+    struct job_options o = {.given = GIVEN(LIMIT), .limits_n = 1};
+    o.limits[0] = slice_str(a);
+    if (b != NULL)
+        o.limits[o.limits_n++] = slice_str(b);
+    return rig_add(r, queue, "x", &o).id;
+}
+
+static struct limit_view limit(struct rig *r, const char *name)
+{
+    struct limit_view v;
+    assert_int_equal(
+        engine_limit(r->engine, slice_str(name), r->now, &v, &r->err), ERR_OK);
+    return v;
+}
+
+static struct why_view why(struct rig *r, struct id id)
+{
+    char text[ID_TEXT_LEN];
+    struct why_view v;
+    id_text(&id, text);
+    assert_int_equal(engine_why(r->engine, NULL, slice_of(text, ID_TEXT_LEN),
+                                r->now, &v, &r->err),
+                     ERR_OK);
+    return v;
+}
+
+static void ack_all(struct rig *r)
+{
+    static struct rig copy;
+    memcpy(copy.tokens, r->tokens, sizeof(copy.tokens));
+    uint32_t n = r->n;
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(rig_ack(r, slice_str(r->tokens[i])), ERR_OK);
+}
+
+static void a_full_name_parks_jobs_and_lets_others_pass(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "api:*", 1, 0, 0, 0);
+    struct id first = add_named(r, "q", "api:a", NULL);
+    struct id second = add_named(r, "q", "api:a", NULL);
+    struct id third = add_named(r, "q", "api:b", NULL);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+    assert_true(id_eq(&r->ids[0], &first));
+    assert_true(id_eq(&r->ids[1], &third));
+    assert_int_equal(rig_state(r, second), JOB_PARKED);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 1);
+    assert_int_equal(limit(r, "api:a").running, 1);
+    assert_true(limit(r, "api:a").full);
+    assert_int_equal(limit(r, "api:a").parked, 1);
+    assert_string_equal(why(r, second).text, "api:a has 1 of 1 slots in use");
+    /* A newcomer goes there at once. */
+    struct id fourth = add_named(r, "q", "api:a", NULL);
+    assert_int_equal(rig_state(r, fourth), JOB_PARKED);
+    assert_int_equal(why(r, fourth).place, 2);
+    assert_true(why(r, fourth).place_exact);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_true(id_eq(&r->ids[0], &second));
+}
+
+static void slots_are_counted_again_after_a_restart(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "db", 2, 0, 0, 0);
+    for (int i = 0; i < 5; i++)
+        add_named(r, "q", "db", NULL);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+    rig_restart(r);
+    rig_pass(r, 0);
+    assert_int_equal(limit(r, "db").running, 2);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 3);
+    set_rule(r, "db", 3, 0, 0, 0);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_int_equal(
+        engine_limit_del(r->engine, slice_str("db"), r->now, &r->err), ERR_OK);
+    rig_pass(r, 0);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+}
+
+static void a_rate_opens_by_itself(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "mail", 0, 10, 1000, 2);
+    for (int i = 0; i < 6; i++)
+        add_named(r, "q", "mail", NULL);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+    assert_int_equal(engine_next_ms(r->engine, r->now), r->now.mono_ms + 100);
+    rig_pass(r, 99);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    /* Its time is known again after a crash. */
+    rig_restart(r);
+    rig_pass(r, 99);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    rig_pass(r, 10000);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+}
+
+static void cost_takes_as_much_of_the_rate(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "tokens", 0, 100, 1000, 100);
+    struct job_options o = {
+        .given = GIVEN(LIMIT) | GIVEN(COST), .limits_n = 1, .cost = 60};
+    o.limits[0] = slice_str("tokens");
+    rig_add(r, "q", "x", &o);
+    rig_add(r, "q", "x", &o);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    rig_pass(r, 199);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+}
+
+static void a_worker_may_close_a_name_for_a_while(void **state)
+{
+    struct rig *r = *state;
+    struct id id = add_named(r, "q", "api", NULL);
+    add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct nack_params p = {.tokens = &r->token[0],
+                            .n = 1,
+                            .snooze = true,
+                            .close = SLICE_LIT("api"),
+                            .close_ms = r->now.wall_ms + 30000};
+    assert_int_equal(rig_nack_with(r, p), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    assert_int_equal(rig_state(r, id), JOB_PARKED);
+    assert_int_equal(limit(r, "api").opens_ms, r->now.wall_ms + 30000);
+    assert_string_equal(why(r, id).text, "api was closed by a worker");
+    rig_restart(r);
+    rig_pass(r, 29999);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+}
+
+static void a_job_with_two_names_needs_both(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "*", 1, 0, 0, 0);
+    add_named(r, "q", "a", NULL);
+    add_named(r, "q", "b", NULL);
+    struct id both = add_named(r, "q", "a", "b");
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    assert_int_equal(rig_state(r, both), JOB_PARKED);
+    rig_restart(r);
+    rig_pass(r, 0);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    assert_int_equal(rig_state(r, both), JOB_PARKED);
+}
+
+/* Somebody always has one of its two names; with slots in reserve the job gets
+ * its turn all the same. */
+static void a_job_that_met_eight_full_names_reserves(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "*", 1, 0, 0, 0);
+    char tokens[2][64];
+    add_named(r, "q", "a", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    strcpy(tokens[0], r->tokens[0]);
+    tokens[0][r->token[0].len] = '\0';
+    struct id both = add_named(r, "q", "a", "b");
+    bool ran = false;
+    for (int i = 0; i < 40 && !ran; i++) {
+        /* The other name is taken before this one is given back. */
+        struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(PRIORITY),
+                                .limits_n = 1,
+                                .priority = 900};
+        o.limits[0] = slice_str(i % 2 == 0 ? "b" : "a");
+        rig_add(r, "q", "x", &o);
+        if (rig_lease(r, "q", 1) == 1) {
+            ran = id_eq(&r->ids[0], &both);
+            memcpy(tokens[1], r->tokens[0], sizeof(tokens[1]));
+            tokens[1][r->token[0].len] = '\0';
+        } else {
+            tokens[1][0] = '\0';
+        }
+        if (tokens[0][0] != '\0')
+            assert_int_equal(rig_ack(r, slice_str(tokens[0])), ERR_OK);
+        if (!ran && rig_lease(r, "q", 1) == 1) {
+            ran = id_eq(&r->ids[0], &both);
+            if (!ran)
+                assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        }
+        if (i == 20)
+            rig_restart(r);
+        memcpy(tokens[0], tokens[1], sizeof(tokens[0]));
+    }
+    assert_true(ran);
+    assert_int_equal(limit(r, "a").reserved, 0);
+    assert_int_equal(limit(r, "b").reserved, 0);
+}
+
+static void a_queue_has_concurrency_and_rate_of_its_own(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings s = {.has_concurrency = true, .concurrency = 2};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+    for (int i = 0; i < 10; i++)
+        rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    rig_restart(r);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    s = (struct queue_settings){.has_concurrency = true,
+                                .has_rate = true,
+                                .has_burst = true,
+                                .rate = {10, 1000, 3}};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 3);
+    rig_pass(r, 100);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 0);
+}
+
+static void maxlen_refuses_or_drops_the_oldest(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings s = {.has_maxlen = true, .maxlen = 3};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+    struct id first = rig_add(r, "q", "x", NULL).id;
+    rig_pass(r, 1);
+    rig_add(r, "q", "x", NULL);
+    rig_add(r, "q", "x", NULL);
+    struct slice payload = SLICE_LIT("y");
+    static const struct job_options none;
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = &payload,
+                           .n = 1,
+                           .options = &none};
+    struct add_result result;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_LIMIT);
+    s = (struct queue_settings){.has_overflow = true, .overflow = 1};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
+    assert_int_equal(rig_state(r, first), JOB_CANCELLED);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 3);
+}
+
+static void an_owner_has_quotas(void **state)
+{
+    struct rig *r = *state;
+    struct owner_settings s = {
+        .has_running = true, .running_max = 1, .has_live = true, .live_max = 3};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str("bob"), &s, r->now, &r->err),
+        ERR_OK);
+    struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("bob")};
+    for (int i = 0; i < 3; i++)
+        rig_add(r, "q", "x", &o);
+    struct slice payload = SLICE_LIT("y");
+    struct add_params p = {
+        .queue = SLICE_LIT("q"), .payloads = &payload, .n = 1, .options = &o};
+    struct add_result result;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_LIMIT);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 2);
+    rig_restart(r);
+    rig_pass(r, 0);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    struct owner_view v;
+    assert_int_equal(engine_owner(r->engine, slice_str("bob"), &v, &r->err),
+                     ERR_OK);
+    assert_int_equal(v.live, 3);
+    assert_int_equal(v.running, 1);
+    s = (struct owner_settings){.has_running = true};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str("bob"), &s, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+    ack_all(r);
+    assert_int_equal(engine_owner(r->engine, slice_str("bob"), &v, &r->err),
+                     ERR_OK);
+    assert_int_equal(v.live, 1);
+}
+
+static void a_parked_job_can_expire_and_gives_its_place_up(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "a", 1, 0, 0, 0);
+    add_named(r, "q", "a", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(EXPIRES),
+                            .limits_n = 1,
+                            .expires_ms = 500};
+    o.limits[0] = slice_str("a");
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_state(r, id), JOB_PARKED);
+    rig_pass(r, 500);
+    assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+    assert_int_equal(limit(r, "a").parked, 0);
+}
+
+static void names_that_nobody_uses_are_forgotten(void **state)
+{
+    struct rig *r = *state;
+    struct engine_stats s;
+    set_rule(r, "*", 1, 10, 1000, 10);
+    r->check = false;
+    for (int i = 0; i < 300; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%d", i);
+        add_named(r, "q", name, NULL);
+    }
+    r->check = true;
+    assert_int_equal(rig_lease(r, "q", 300), 300);
+    engine_get_stats(r->engine, &s);
+    assert_int_equal(s.limits, 300);
+    r->check = false;
+    ack_all(r);
+    for (int i = 0; i < 100; i++)
+        rig_pass(r, 100);
+    engine_get_stats(r->engine, &s);
+    assert_int_equal(s.limits, 0);
+    r->check = true;
+    rig_step(r);
+}
+
+static void a_wrong_rule_is_refused_with_its_reason(void **state)
+{
+    struct rig *r = *state;
+    struct limit_rule s = {.has_burst = true, .rate = {0, 0, 5}};
+    assert_int_equal(
+        engine_limit_set(r->engine, slice_str("a"), &s, r->now, &r->err),
+        ERR_SYNTAX);
+    assert_string_equal(r->err.text, "BURST without RATE means nothing");
+    s = (struct limit_rule){.has_concurrency = true, .concurrency = 1};
+    assert_int_equal(
+        engine_limit_set(r->engine, slice_str("owner:x"), &s, r->now, &r->err),
+        ERR_SYNTAX);
+    assert_int_equal(
+        engine_limit_del(r->engine, slice_str("a"), r->now, &r->err),
+        ERR_NOTFOUND);
+    struct limit_view v;
+    assert_int_equal(
+        engine_limit(r->engine, slice_str("a"), r->now, &v, &r->err),
+        ERR_NOTFOUND);
+}
+
+static void the_most_specific_rule_applies(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "*", 1, 0, 0, 0);
+    set_rule(r, "api:*", 2, 0, 0, 0);
+    set_rule(r, "api:a", 3, 0, 0, 0);
+    assert_int_equal(limit(r, "x").concurrency, 1);
+    assert_int_equal(limit(r, "api:b").concurrency, 2);
+    assert_int_equal(limit(r, "api:a").concurrency, 3);
+    rig_restart(r);
+    assert_int_equal(limit(r, "api:b").concurrency, 2);
+}
+
+static void a_rate_survives_a_clock_that_was_put_back(void **state)
+{
+    (void)state;
+    struct rate one = {1, 1000, 1};
+    uint64_t tat = rate_take(&one, 0, 1, 100000000);
+    assert_false(rate_fits(&one, tat, 1, 100000999));
+    assert_true(rate_fits(&one, tat, 1, 100001000));
+    /* An hour back: closed for a second, not for an hour. */
+    assert_true(rate_fits_ms(&one, tat, 1, 96400000) <= 96401000);
+}
+
+static void a_million_units_never_pass_a_rate_of_ten(void **state)
+{
+    (void)state;
+    struct rate ten = {10, 1000, 3};
+    uint64_t tat = 0, got = 0;
+    for (uint64_t ms = 5000000; ms < 5100000; ms++)
+        while (rate_fits(&ten, tat, 1, ms)) {
+            tat = rate_take(&ten, tat, 1, ms);
+            got++;
+        }
+    assert_int_equal(got, 3 + 999);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+        T(a_full_name_parks_jobs_and_lets_others_pass),
+        T(slots_are_counted_again_after_a_restart),
+        T(a_rate_opens_by_itself),
+        T(cost_takes_as_much_of_the_rate),
+        T(a_worker_may_close_a_name_for_a_while),
+        T(a_job_with_two_names_needs_both),
+        T(a_job_that_met_eight_full_names_reserves),
+        T(a_queue_has_concurrency_and_rate_of_its_own),
+        T(maxlen_refuses_or_drops_the_oldest),
+        T(an_owner_has_quotas),
+        T(a_parked_job_can_expire_and_gives_its_place_up),
+        T(names_that_nobody_uses_are_forgotten),
+        T(a_wrong_rule_is_refused_with_its_reason),
+        T(the_most_specific_rule_applies),
+        T(a_rate_survives_a_clock_that_was_put_back),
+        T(a_million_units_never_pass_a_rate_of_ten),
+#undef T
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
