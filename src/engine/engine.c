@@ -196,13 +196,19 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
 
 uint64_t engine_commit(struct engine *e, struct now now)
 {
+#ifndef BELFRY_SABOTAGE_COUNTERS
     names_commit(e);
+#endif
     owners_commit(e);
     lanes_commit(e);
     limits_commit(e, now);
     due_commit(e);
     done_commit(e);
-    return store_commit(e->store, now);
+    uint64_t index = store_commit(e->store, now);
+#ifdef BELFRY_SABOTAGE_COUNTERS
+    names_commit(e); /* a cheat that the rigs must catch: an entry late */
+#endif
+    return index;
 }
 
 /* --- figures ------------------------------------------------------------- */
