@@ -127,6 +127,8 @@ uint64_t backend_next_ms(struct server *s)
 
 bool backend_tick(struct server *s, bool reap)
 {
+    if (!s->loaded) /* loading has just failed: the server is to stop */
+        return false;
     bool more = reap && engine_reap(s->engine, s->now);
     return engine_tick(s->engine, s->now) || more;
 }

@@ -139,6 +139,29 @@ static bool is_table(const char *name)
     return n > 4 && strcmp(name + n - 4, ".sst") == 0;
 }
 
+/* RocksDB would complain of the file that a damaged CURRENT names, and not of
+ * CURRENT. */
+static enum err current_names_one(int dir, const char *path, struct errbuf *e)
+{
+    enum err rc = ERR_OK;
+    char name[64];
+    int fd = openat(dir, "CURRENT", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
+    if (n > 0) {
+        name[n] = '\0';
+        name[strcspn(name, "\n")] = '\0';
+        if (strchr(name, '/') != NULL ||
+            (faccessat(dir, name, F_OK, 0) != 0 && errno == ENOENT))
+            rc = err_set(e, ERR_CORRUPT,
+                         "%s/CURRENT names \"%s\", which does not exist: one "
+                         "of the two is damaged",
+                         path, name);
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 /* Without CURRENT RocksDB would begin a new, empty base beside the tables of
  * the old one. A creation that was cut short has no tables yet. */
 static enum err current_is_there(const char *path, struct errbuf *e)
@@ -147,7 +170,9 @@ static enum err current_is_there(const char *path, struct errbuf *e)
     DIR *d = opendir(path);
     if (d == NULL)
         return ERR_OK; /* opening says what is wrong */
-    if (faccessat(dirfd(d), "CURRENT", F_OK, 0) != 0 && errno == ENOENT) {
+    rc = current_names_one(dirfd(d), path, e);
+    if (rc == ERR_OK && faccessat(dirfd(d), "CURRENT", F_OK, 0) != 0 &&
+        errno == ENOENT) {
         struct dirent *entry;
         while (rc == ERR_OK && (entry = readdir(d)) != NULL)
             if (is_table(entry->d_name))
