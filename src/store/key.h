@@ -49,6 +49,10 @@
 #define KEY_NAME_MAX 255 /* of a name that is a part of a key */
 #define KEY_MAX 512
 
+/* The kinds of due rows (bits by number) that name a job by its id; the others
+ * have names. The engine numbers them (enum due_kind). */
+#define KEY_DUE_OF_JOBS (1u << 1 | 1u << 2 | 1u << 3 | 1u << 7)
+
 struct key {
     uint16_t len;
     char bytes[KEY_MAX];

@@ -65,6 +65,10 @@ MUST_USE enum err offline_copy(const char *from, const char *to,
 MUST_USE enum err offline_salvage(const char *dir, offline_tell_fn tell,
                                   void *ud, struct errbuf *e);
 
+/* The last step of a salvage, in orphans.c: rows of jobs that are lost. */
+MUST_USE enum err offline_drop_orphans(const char *dir, offline_tell_fn tell,
+                                       void *ud, struct errbuf *e);
+
 /* "6a6f62..." of at most 32 bytes; a static buffer. */
 const char *offline_hex(struct slice s);
 

@@ -1,4 +1,6 @@
 /* Reads of the base: from memory on the loop, from anywhere in the reader. */
+#include <stdio.h>
+
 #include "store/rocks.h"
 #include "util/alloc.h"
 
@@ -11,6 +13,13 @@ struct base_cursor {
     enum family family;
 };
 
+static enum err read_err(struct errbuf *e, char *message, enum family f)
+{
+    char what[32];
+    snprintf(what, sizeof(what), "family %s", family_name(f));
+    return rocks_err(e, message, what);
+}
+
 enum err rocks_read(struct backend *b, enum base_tier tier, enum family f,
                     struct slice key, struct arena *to, struct slice *value,
                     struct errbuf *e)
@@ -21,12 +30,8 @@ enum err rocks_read(struct backend *b, enum base_tier tier, enum family f,
     rocksdb_pinnableslice_t *pin = rocksdb_get_pinned_cf(
         base->db, tier == BASE_MEMORY ? base->read_memory : base->read_disk,
         base->cfs[f], key.data, key.len, &message);
-    if (message != NULL) {
-        enum err rc = rocks_err(e, message, family_name(f));
-        if (rc == ERR_CORRUPT)
-            err_wrap(e, "a row of family");
-        return rc;
-    }
+    if (message != NULL)
+        return read_err(e, message, f);
     if (pin == NULL)
         return ERR_NOTFOUND;
     const char *data = rocksdb_pinnableslice_value(pin, &len);
@@ -95,7 +100,7 @@ enum err rocks_finish(struct base_cursor **cp, struct errbuf *e)
     enum err rc = ERR_OK;
     rocksdb_iter_get_error(c->it, &message);
     if (message != NULL)
-        rc = rocks_err(e, message, family_name(c->family));
+        rc = read_err(e, message, c->family);
     rocksdb_iter_destroy(c->it);
     rocksdb_readoptions_destroy(c->options);
     arena_release(&c->bounds);

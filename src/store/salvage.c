@@ -7,9 +7,11 @@
  *     Behind a damaged block the walk goes on where the next table begins.
  *  4. Log and base must meet again: a log that ends before the base, or begins
  *     behind it, is set aside, and a new one starts where the base ends.
+ *  5. Rows of jobs that are lost are dropped (orphans.c).
  *
- * What was lost is told. What is consistent afterwards: each row by itself. A
- * job may exist without its row in `ready`, and the other way round.
+ * What was lost is told. What holds afterwards: each row can be read, and names
+ * a job that exists. A job may have lost its place in its queue, and counters
+ * may count what is gone.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -342,5 +344,7 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
     if (rc == ERR_OK)
         rc = rocks_mark(dir, e);
     close(lock_fd);
+    if (rc == ERR_OK)
+        rc = offline_drop_orphans(dir, told, ud, e);
     return rc;
 }
