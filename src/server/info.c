@@ -1,16 +1,14 @@
 #include "server/info.h"
 
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "server/client.h"
+#include "server/metrics.h"
 #include "server/parts.h"
-#include "server/pubsub.h"
 #include "server/stats.h"
 #include "store/store.h"
-#include "util/alloc.h"
 #include "util/histogram.h"
 
 #define ULL(n) ((unsigned long long)(n))
@@ -38,18 +36,6 @@ static void human(struct buf *out, const char *key, uint64_t bytes)
         buf_printf(out, "%s:%lluB\r\n", key, ULL(bytes));
     else
         buf_printf(out, "%s:%.2f%s\r\n", key, v, units[u]);
-}
-
-static uint64_t resident_bytes(void)
-{
-    unsigned long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f == NULL)
-        return 0;
-    if (fscanf(f, "%*s %lu", &pages) != 1)
-        pages = 0;
-    (void)fclose(f);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* --- sections --------------------------------------------------------------*/
@@ -86,103 +72,59 @@ static void server_section(struct server *s, struct buf *out)
 
 static void clients_section(struct server *s, struct buf *out)
 {
-    uint64_t in_max = 0, out_max = 0, subscribers = 0, tracking = 0;
-    LIST_FOR (it, &s->clients) {
-        const struct client *c = CONTAINER_OF(it, struct client, all);
-        uint64_t in = client_in_bytes(c), pending = client_out_bytes(c);
-        in_max = in > in_max ? in : in_max;
-        out_max = pending > out_max ? pending : out_max;
-        subscribers += c->sub_count > 0;
-        tracking += (c->flags & CLIENT_TRACKING) != 0;
-    }
-    info_line(out, "connected_clients", s->client_count);
+    struct metrics m;
+    metrics_take(s, &m);
+    metrics_info(&m, SECTION_CLIENTS, out);
     info_line(out, "cluster_connections", 0);
-    info_line(out, "maxclients", s->cf->maxclients);
-    info_line(out, "client_recent_max_input_buffer", in_max);
-    info_line(out, "client_recent_max_output_buffer", out_max);
-    info_line(out, "blocked_clients", s->blocked_count);
-    info_line(out, "tracking_clients", tracking);
-    info_line(out, "pubsub_clients", subscribers);
     info_line(out, "clients_in_timeout_table", 0);
 }
 
 static void memory_section(struct server *s, struct buf *out)
 {
-    uint64_t used = mem_used(), rss = resident_bytes();
-    struct stats *st = s->parts->stats;
-    if (used > st->peak_memory)
-        st->peak_memory = used;
-    info_line(out, "used_memory", used);
-    human(out, "used_memory_human", used);
-    info_line(out, "used_memory_rss", rss);
-    human(out, "used_memory_rss_human", rss);
-    info_line(out, "used_memory_peak", st->peak_memory);
-    human(out, "used_memory_peak_human", st->peak_memory);
-    info_line(out, "maxmemory", s->cf->maxmemory);
+    struct metrics m;
+    metrics_take(s, &m);
+    metrics_info(&m, SECTION_MEMORY, out);
+    human(out, "used_memory_human", m.memory);
+    human(out, "used_memory_rss_human", m.resident);
+    human(out, "used_memory_peak_human", m.stats->peak_memory);
     human(out, "maxmemory_human", s->cf->maxmemory);
     word(out, "maxmemory_policy", "noeviction");
     buf_printf(out, "mem_fragmentation_ratio:%.2f\r\n",
-               used == 0 ? 0.0 : (double)rss / (double)used);
+               m.memory == 0 ? 0.0 : (double)m.resident / (double)m.memory);
 }
 
+/* Tools look for Redis' words; what is saved here is a backup. */
 static void persistence_section(struct server *s, struct buf *out)
 {
     static const char *const fsync_words[] = {"always", "everysec", "no"};
     const struct parts *p = s->parts;
-    struct store_stats st = {0};
-    if (s->store != NULL)
-        store_get_stats(s->store, &st);
-    info_line(out, "loading", s->state == SERVER_LOADING);
+    uint64_t saved_ms =
+        p->backup_ended_ms != 0 ? p->backup_ended_ms : s->started_wall_ms;
+    struct metrics m;
+    metrics_take(s, &m);
+    metrics_info(&m, SECTION_PERSISTENCE, out);
     info_line(out, "async_loading", 0);
     info_line(out, "rdb_bgsave_in_progress", p->backup_running);
-    info_line(
-        out, "rdb_last_save_time",
-        (p->backup_ended_ms != 0 ? p->backup_ended_ms : s->started_wall_ms) /
-            1000);
+    info_line(out, "rdb_last_save_time", saved_ms / 1000);
     word(out, "rdb_last_bgsave_status",
          p->backup_error[0] == '\0' ? "ok" : "err");
+    word(out, "backup_error", p->backup_error);
     info_line(out, "aof_enabled", 1);
     info_line(out, "aof_rewrite_in_progress", 0);
-    word(out, "aof_last_write_status", st.fault == NULL ? "ok" : "err");
+    word(out, "aof_last_write_status", m.store.fault == NULL ? "ok" : "err");
     word(out, "appendfsync", fsync_words[s->cf->appendfsync]);
-    info_line(out, "log_bytes", st.log_bytes);
-    info_line(out, "log_segments", st.log_segments);
-    info_line(out, "log_syncs", st.syncs);
-    info_line(out, "disk_free_bytes", st.disk_free_bytes);
-    info_line(out, "replayed_entries", st.replayed_entries);
-    info_line(out, "dropped_tail_bytes", st.dropped_tail_bytes);
-    word(out, "fault", st.fault == NULL ? "" : st.fault);
+    word(out, "fault", m.store.fault == NULL ? "" : m.store.fault);
 }
 
 static void stats_section(struct server *s, struct buf *out)
 {
-    const struct server_stats *st = &s->stats;
-    info_line(out, "total_connections_received", st->connections);
-    info_line(out, "total_commands_processed", st->commands);
-    info_line(out, "instantaneous_ops_per_sec", s->parts->stats->ops_per_s);
-    info_line(out, "total_net_input_bytes", st->in_bytes);
-    info_line(out, "total_net_output_bytes", st->out_bytes);
-    info_line(out, "rejected_connections", st->rejected);
-    info_line(out, "total_error_replies", st->errors);
-    info_line(out, "client_query_buffer_limit_disconnections",
-              st->query_limit_closed);
-    info_line(out, "client_output_buffer_limit_disconnections",
-              st->output_limit_closed);
-    info_line(out, "client_timeout_disconnections", st->timed_out_closed);
+    struct metrics m;
+    metrics_take(s, &m);
+    metrics_info(&m, SECTION_STATS, out);
     info_line(out, "expired_keys", 0);
     info_line(out, "evicted_keys", 0);
     info_line(out, "keyspace_hits", 0);
     info_line(out, "keyspace_misses", 0);
-    info_line(out, "pubsub_channels", pubsub_channel_count(s));
-    info_line(out, "pubsub_patterns", pubsub_pattern_count(s));
-    info_line(out, "ticks", st->ticks);
-    info_line(out, "ticks_cut", st->ticks_cut);
-    info_line(out, "tick_max_usec", st->tick_us_max);
-    info_line(out, "gate_waits", st->gate_waits);
-    info_line(out, "parked_for_rows", st->parked_rows);
-    info_line(out, "parked_blocked", st->parked_blocked);
-    info_line(out, "undone_leases", st->undone_leases);
-    info_line(out, "reaps_delayed", st->reaps_delayed);
 }
 
 static void replication_section(struct server *s, struct buf *out)
@@ -269,27 +211,9 @@ static void cluster_section(struct server *s, struct buf *out)
 
 static void store_section(struct server *s, struct buf *out)
 {
-    struct store_stats st = {0};
-    if (s->store != NULL)
-        store_get_stats(s->store, &st);
-    info_line(out, "entries", st.entries);
-    info_line(out, "changes", st.changes);
-    info_line(out, "entry_bytes", st.entry_bytes);
-    info_line(out, "applied_index", st.applied_index);
-    info_line(out, "flushed_index", st.flushed_index);
-    info_line(out, "applied_changes", st.applied_changes);
-    info_line(out, "vanished_changes", st.vanished_changes);
-    info_line(out, "generations", st.generations);
-    info_line(out, "overlay_bytes", st.overlay_bytes);
-    info_line(out, "overlay_rows", st.overlay_rows);
-    info_line(out, "reads", st.reads);
-    info_line(out, "base_reads", st.base_reads);
-    info_line(out, "pending_reads", st.pending_reads);
-    info_line(out, "blocking_reads", st.blocking_reads);
-    info_line(out, "loop_disk_reads", st.loop_disk_reads);
-    info_line(out, "fetches", st.fetches);
-    info_line(out, "rocksdb_memory_bytes", st.base_memory_bytes);
-    info_line(out, "rocksdb_disk_bytes", st.base_disk_bytes);
+    struct metrics m;
+    metrics_take(s, &m);
+    metrics_info(&m, SECTION_ROCKSDB, out);
 }
 
 /* In Redis' order, then ours. */

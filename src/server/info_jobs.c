@@ -1,6 +1,7 @@
 /* The sections of INFO that the engine fills. */
 #include "engine/engine.h"
 #include "server/info.h"
+#include "server/metrics.h"
 #include "server/server.h"
 
 #define ULL(n) ((unsigned long long)(n))
@@ -17,31 +18,9 @@ static void keyspace_section(struct server *s, struct buf *out)
 
 static void jobs_section(struct server *s, struct buf *out)
 {
-    struct engine_stats st = {0};
-    if (s->engine != NULL && s->state != SERVER_LOADING)
-        engine_get_stats(s->engine, &st);
-    info_line(out, "jobs_live", st.jobs_live);
-    info_line(out, "jobs_ready", st.ready);
-    info_line(out, "jobs_scheduled", st.scheduled);
-    info_line(out, "jobs_running", st.running);
-    info_line(out, "jobs_finished", st.jobs_finished);
-    info_line(out, "jobs_added_total", st.added);
-    info_line(out, "jobs_leased_total", st.leased);
-    info_line(out, "jobs_completed_total", st.completed);
-    info_line(out, "jobs_failed_total", st.failed);
-    info_line(out, "leases_lost_total", st.leases_lost);
-    info_line(out, "queues", st.queues);
-    info_line(out, "handlers", st.handlers);
-    info_line(out, "owners", st.owners);
-    info_line(out, "lanes", st.lanes);
-    info_line(out, "sessions", st.sessions);
-    info_line(out, "waiters", st.waiters);
-    info_line(out, "jobs_in_memory", st.jobs_in_memory);
-    info_line(out, "window_entries", st.window_entries);
-    info_line(out, "due_entries", st.due_entries);
-    info_line(out, "engine_memory_bytes", st.memory_bytes);
-    info_line(out, "refills", st.refills);
-    info_line(out, "faults", st.faults);
+    struct metrics m;
+    metrics_take(s, &m);
+    metrics_info(&m, SECTION_JOBS, out);
 }
 
 enum { QUEUES_SHOWN = 1000 };
