@@ -231,13 +231,34 @@ static bool is_web_request(struct slice word)
     return slice_is(word, "post") || slice_is(word, "host:");
 }
 
+static enum err resolve(struct server *s, const struct slice *argv,
+                        uint32_t argc, const struct cmd_entry **entry,
+                        struct errbuf *e)
+{
+    struct slice name = argv[0];
+    if (s->last_entry != NULL && name.len == s->last_name_len &&
+        memcmp(name.data, s->last_name, name.len) == 0) {
+        *entry = s->last_entry;
+        return ERR_OK;
+    }
+    enum err rc = registry_resolve(&s->registry, argv, argc, entry, e);
+    /* A container's name alone does not say which command it is. */
+    if (rc == ERR_OK && (*entry)->parent == NULL &&
+        (*entry)->cmd->subs == NULL && name.len <= LAST_NAME_MAX) {
+        memcpy(s->last_name, name.data, name.len);
+        s->last_name_len = name.len;
+        s->last_entry = *entry;
+    }
+    return rc;
+}
+
 void dispatch(struct client *c, const struct slice *argv, uint32_t argc)
 {
     struct server *s = c->server;
     const struct cmd_entry *entry = NULL;
     struct cmd_ctx ctx;
     ctx.e.text[0] = '\0';
-    enum err rc = registry_resolve(&s->registry, argv, argc, &entry, &ctx.e);
+    enum err rc = resolve(s, argv, argc, &entry, &ctx.e);
     if (rc != ERR_OK && is_web_request(argv[0])) {
         say(LL_WARNING,
             "Possible SECURITY ATTACK detected. It looks like somebody is "

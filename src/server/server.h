@@ -109,6 +109,7 @@ struct info_section {
 #define INFO_SECTIONS_MAX 32
 #define LISTENERS_MAX 17
 #define SPARE_OUT_MAX 64
+#define LAST_NAME_MAX 24
 
 enum server_state {
     SERVER_LOADING, /* the log is being replayed: -LOADING */
@@ -131,6 +132,10 @@ struct server {
      * (commands.c). dispatch() asks registry_resolve(), which words the errors
      * for unknown names. */
     struct registry registry;
+    /* The command that was looked up last: pipelines repeat themselves. */
+    const struct cmd_entry *last_entry;
+    char last_name[LAST_NAME_MAX];
+    size_t last_name_len;
     struct parts *parts; /* what commands keep: see parts.h */
 
     struct listener *listeners[LISTENERS_MAX];
@@ -165,6 +170,7 @@ struct server {
     uint64_t polled_ms;        /* when the sockets were last looked at */
     uint64_t stalled_until_ms; /* leases are not reaped before */
     uint64_t wall_minus_mono_ms;
+    struct stopwatch watch;
     int64_t wall_shift_ms; /* test builds: DEBUG SET-CLOCK */
     uint64_t acked;        /* the gate was last opened up to here */
 

@@ -30,23 +30,31 @@ enum {
     ARGS_KEPT = 4096
 };
 
-void server_clock(struct server *s)
+static void set_now(struct server *s, uint64_t us)
 {
-    uint64_t us = clock_mono_us();
     s->now_us = us;
     s->now.mono_ms = us / 1000;
     s->now.wall_ms = s->now.mono_ms + s->wall_minus_mono_ms;
+}
+
+void server_clock(struct server *s)
+{
+    uint64_t us = stopwatch_us(&s->watch);
+    if (us > s->now_us)
+        set_now(s, us);
 }
 
 void server_refresh(struct server *s)
 {
     if (s->fresh)
         return;
-    struct now now = clock_now();
     s->fresh = true;
+    uint64_t us = clock_mono_us();
+    stopwatch_set(&s->watch, us);
     s->wall_minus_mono_ms =
-        now.wall_ms + (uint64_t)s->wall_shift_ms - now.mono_ms;
-    server_clock(s);
+        clock_wall_us() / 1000 + (uint64_t)s->wall_shift_ms - us / 1000;
+    /* The stopwatch may have been a little ahead: time does not go back. */
+    set_now(s, us > s->now_us ? us : s->now_us);
 }
 
 void server_end_tick(struct server *s)

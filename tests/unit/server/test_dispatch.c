@@ -47,6 +47,24 @@ static void refusals_name_their_reason(void **state)
     rig_end(&r);
 }
 
+/* Also as the very first command, and between two that are the same. */
+static void an_empty_name_is_unknown(void **state)
+{
+    (void)state;
+    struct rig r;
+    const char *unknown =
+        "-ERR unknown command '', with args beginning with: \r\n";
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    check(&r, fd, "*1\r\n$0\r\n\r\n", unknown);
+    check(&r, fd, "T.FREE\r\nT.FREE\r\n", "+FREE\r\n+FREE\r\n");
+    check(&r, fd, "*1\r\n$0\r\n\r\n", unknown);
+    check(&r, fd, "t.free\r\nT.FREE x\r\n",
+          "+FREE\r\n-ERR wrong number of arguments for 't.free' command\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
 static void a_failed_command_leaves_its_error_only(void **state)
 {
     (void)state;
@@ -241,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_name_their_reason),
+        cmocka_unit_test(an_empty_name_is_unknown),
         cmocka_unit_test(a_failed_command_leaves_its_error_only),
         cmocka_unit_test(without_the_password_only_some_commands_run),
         cmocka_unit_test(replies_can_be_switched_off),
