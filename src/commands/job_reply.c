@@ -1,5 +1,7 @@
 #include "commands/job_reply.h"
 
+#include "util/alloc.h"
+
 void reply_id(struct reply *r, const struct id *id)
 {
     char text[ID_TEXT_LEN];
@@ -93,4 +95,27 @@ enum err token_replies_end(struct token_replies *t, enum err rc)
     if (t->first == ERR_OK)
         reply_ok(t->c->reply);
     return t->first;
+}
+
+enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,
+                     struct slice first, const struct opt_list *also)
+{
+    struct slice one = first, *jobs = &one;
+    struct token_replies t;
+    enum err rc = ERR_OK;
+    p->n = 1;
+    if (also->n > 0) {
+        jobs = mem_alloc((also->n + 1) * sizeof(*jobs));
+        rc = words_join(c, first, also, jobs, TOKENS_MAX, &p->n);
+    }
+    p->jobs = jobs;
+    if (rc == ERR_OK) {
+        token_replies_begin(&t, c, p->n);
+        rc = engine_manage(c->engine, c->gather, p, c->now, token_reply, &t,
+                           &c->e);
+        rc = token_replies_end(&t, rc);
+    }
+    if (jobs != &one)
+        mem_free(jobs);
+    return rc;
 }

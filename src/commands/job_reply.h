@@ -35,6 +35,10 @@ void token_replies_begin(struct token_replies *t, struct cmd_ctx *c,
 void token_reply(void *ud, uint32_t i, enum err rc, const char *why);
 enum err token_replies_end(struct token_replies *t, enum err rc);
 
+/* Do p->verb with `first` and the jobs of `also`; answers like those above. */
+enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,
+                     struct slice first, const struct opt_list *also);
+
 #define TOKENS_MAX 10000 /* of one command */
 
 #endif

@@ -318,22 +318,6 @@ static void put_body(struct engine *e, const struct id *id,
            payload.data, payload.len);
 }
 
-static void put_due_rows(struct engine *e, struct job *j,
-                         const struct rec_more *m)
-{
-    struct due d = {.id = j->id};
-    if ((j->flags & JOBF_EXPIRES) != 0) {
-        d.kind = DUE_EXPIRES;
-        d.at_ms = m->expires_at_ms;
-        due_put(e, &d, false);
-    }
-    if ((j->flags & JOBF_DEADLINE) != 0) {
-        d.kind = DUE_DEADLINE;
-        d.at_ms = m->deadline_at_ms;
-        due_put(e, &d, false);
-    }
-}
-
 static void put_keys(struct engine *e, const struct draft *d,
                      const struct job *j)
 {
@@ -368,7 +352,7 @@ static void add_one(struct engine *e, struct draft *d, struct slice payload,
     job_born(e, j, (enum job_state)r->state);
     job_put_row(e, j, true);
     if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) != 0)
-        put_due_rows(e, j, &d->m);
+        due_rows_put(e, j, &d->m);
     if (d->m.name.len > 0 || d->m.unique.len > 0)
         put_keys(e, d, j);
     e->stats.jobs_live++;
@@ -431,7 +415,7 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     if (was != r->state || job_may_become((enum job_state)was, r->state))
         job_move(e, j, (enum job_state)r->state);
     job_put_row(e, j, false);
-    put_due_rows(e, j, &d->m);
+    due_rows_put(e, j, &d->m);
     unique_put(e, d->m.unique_scope, j->queue, d->m.unique, &j->id,
                d->for_until_ms);
     report(e, EVENT_JOB_UPDATED, j, now, 0, SLICE_LIT("replaced"));

@@ -203,6 +203,20 @@ static bool count_row(struct slice key, struct slice value, void *ud)
     return true;
 }
 
+/* What lies beside a job belongs to one that lives. */
+static bool check_body(struct slice key, struct slice value, void *ud)
+{
+    struct tally *t = ud;
+    struct body_key b;
+    struct key k;
+    (void)value;
+    if (!key_parse_body(key, &b))
+        violated(t, "a row of bodies is damaged", NULL);
+    else if (!row_there(t, FAMILY_JOBS, key_job(&k, &b.id)))
+        violated(t, "a row of bodies without its job", &b.id);
+    return t->rc == ERR_OK;
+}
+
 static uint64_t rows_of(struct tally *t, enum family f)
 {
     uint64_t n = 0;
@@ -339,6 +353,9 @@ enum err engine_check(struct engine *e, struct errbuf *err)
     if (store_scan(e->store, NULL, FAMILY_DONE, SLICE_EMPTY, SLICE_EMPTY,
                    SIZE_MAX, check_done_row, &t, err) != ERR_OK)
         violated(&t, "done cannot be read", NULL);
+    if (store_scan(e->store, NULL, FAMILY_BODIES, SLICE_EMPTY, SLICE_EMPTY,
+                   SIZE_MAX, check_body, &t, err) != ERR_OK)
+        violated(&t, "bodies cannot be read", NULL);
     if (t.rc == ERR_OK)
         check_counts(&t);
     for (uint32_t i = 0; i < e->lanes_n && t.rc == ERR_OK; i++)

@@ -432,6 +432,7 @@ struct outcome {
     enum reason reason;
     struct slice error, type, stack, result;
     int64_t code;
+    bool erase; /* nothing is kept: JOB.DELETE */
 };
 /* From due rows: too late to start, too late to go on. */
 MUST_USE enum err expire_unstarted(struct engine *e, struct gather *g,
@@ -455,10 +456,17 @@ void execution_lost(struct engine *e, struct gather *g, struct job *j,
                     struct now now);
 void execution_released(struct engine *e, struct job *j, enum verb verb,
                         uint64_t delay_ms, struct now now);
+/* A job that was told to stop ends when its execution does, however that ends.
+ * False: it was not told. Needs what finish_gather() reads. */
+bool execution_cancelled(struct engine *e, struct gather *g, struct job *j,
+                         const struct outcome *o, struct now now);
 /* Rows beside the job that a change of it makes obsolete. */
 void drop_bodies(struct engine *e, struct gather *g, struct job *j,
                  struct now now);
 void due_rows_del(struct engine *e, const struct job *j);
+/* Its start deadline and total deadline, as `m` has them. */
+void due_rows_put(struct engine *e, const struct job *j,
+                  const struct rec_more *m);
 
 /* --- settle.c: what else happens when an execution or a job ends ---------- */
 
@@ -475,6 +483,42 @@ void settle_outcome(struct engine *e, struct gather *g, struct job *j,
 /* A lease was taken, or undone as if it had never been. */
 void lease_taken(struct engine *e, struct job *j, struct now now);
 void lease_untaken(struct engine *e, struct job *j, struct now now);
+
+/* --- manage.c ------------------------------------------------------------ */
+
+/* From a due row: a running job was told to stop and did not. */
+MUST_USE enum err cancel_forced(struct engine *e, struct gather *g,
+                                const struct id *id, struct now now,
+                                struct errbuf *err);
+/* One verb for one job, in two steps: manage_examine() reads all that the verb
+ * needs and says whether it may be done (ERR_BUSY: it is so already);
+ * manage_do() does it, with the same gather, if nothing changed in between. */
+struct manage {
+    enum manage_verb verb;
+    bool has_force;
+    uint64_t force_ms;
+};
+MUST_USE enum err manage_examine(struct engine *e, struct gather *g,
+                                 const struct manage *a, const struct id *id,
+                                 struct now now, struct errbuf *err);
+MUST_USE enum err manage_do(struct engine *e, struct gather *g,
+                            const struct manage *a, const struct id *id,
+                            struct now now, struct errbuf *err);
+
+/* --- revive.c: finished jobs that are taken back or erased --------------- */
+
+/* Reads; ERR_EXISTS: its unique key has another holder now. */
+MUST_USE enum err revive_examine(struct engine *e, struct gather *g,
+                                 const struct id *id, struct now now,
+                                 struct errbuf *err);
+MUST_USE enum err revive(struct engine *e, struct gather *g,
+                         const struct id *id, struct now now,
+                         struct errbuf *err);
+MUST_USE enum err done_erase_examine(struct engine *e, struct gather *g,
+                                     const struct id *id, struct errbuf *err);
+MUST_USE enum err done_erase(struct engine *e, struct gather *g,
+                             const struct id *id, struct now now,
+                             struct errbuf *err);
 
 /* --- done.c: finished jobs ----------------------------------------------- */
 

@@ -240,9 +240,11 @@ static enum err fire(struct engine *e, struct member *m, struct now now,
     case DUE_UNIQUE:
         rc = unique_forget(e, g, order >> 4, &id, err);
         break;
+    case DUE_CANCEL:
+        rc = cancel_forced(e, g, &id, now, err);
+        break;
     case DUE_LIMIT:
     case DUE_SCHEDULE:
-    case DUE_CANCEL:
     case DUE_BREAKER:
     default:
         rc = due_fire_other(e, g, kind, order >> 4, &id, now, err);

@@ -22,6 +22,7 @@ void engine_config_default(struct engine_config *c)
         .crash_delay_ms = second,
         .session_grace_ms = 3 * second,
         .idempotency_ms = day,
+        .cancel_force_ms = 30 * second,
         .payload_max = 1024 * 1024,
         .lease_ms_max = day,
         .names_max = 1000 * 1000,

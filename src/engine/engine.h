@@ -76,7 +76,7 @@ struct engine_config {
     /* crashes */
     uint32_t crashes_max;
     uint64_t crash_window_ms, crash_delay_ms, session_grace_ms;
-    uint64_t idempotency_ms;
+    uint64_t idempotency_ms, cancel_force_ms;
     /* bounds */
     uint64_t payload_max, lease_ms_max;
     uint32_t names_max; /* queues, handlers, owners: each */
@@ -277,6 +277,34 @@ MUST_USE enum err engine_effect(struct engine *e, struct gather *g,
                                 struct slice token, struct slice key,
                                 struct now now, bool *first,
                                 struct errbuf *err);
+
+/* --- managing ------------------------------------------------------------ */
+
+/* Stored in chores: never renumber. */
+enum manage_verb {
+    MANAGE_CANCEL = 1, /* waiting: at once; running: an order to stop */
+    MANAGE_RUNNOW = 2, /* delayed or retrying: ready at once */
+    MANAGE_HOLD = 3,   /* waiting: not until UNHOLD */
+    MANAGE_UNHOLD = 4,
+    MANAGE_RETRY = 5,  /* finished: ready again, with a fresh budget */
+    MANAGE_DELETE = 6, /* waiting or finished: as if it had never been */
+};
+
+struct manage_params {
+    enum manage_verb verb;
+    const struct slice *jobs; /* ids or names */
+    uint32_t n;
+    bool has_force;    /* CANCEL of a running job: end it by force ... */
+    uint64_t force_ms; /* ... after so long; else config.cancel_force_ms */
+};
+
+/* For each job, in order: ERR_OK, or why not (SYNTAX, NOTFOUND, FINISHED,
+ * STATE, EXISTS, LIMIT). What is so already is ERR_OK.
+ *
+ * Errors (of the call as a whole): ERR_PENDING, ERR_LIMIT. */
+MUST_USE enum err engine_manage(struct engine *e, struct gather *g,
+                                const struct manage_params *p, struct now now,
+                                token_fn fn, void *ud, struct errbuf *err);
 
 /* --- looking ------------------------------------------------------------- */
 

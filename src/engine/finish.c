@@ -118,7 +118,10 @@ static void move_bodies(struct engine *e, struct gather *g, struct job *j,
 {
     struct moving m = {.e = e};
     struct errbuf err;
-    if (scan_bodies(e, g, j, note_body, &m, &err) != ERR_OK)
+    enum err rc = scan_bodies(e, g, j, note_body, &m, &err);
+    if (rc == ERR_PENDING) /* evicted since finish_gather() saw them */
+        rc = scan_bodies(e, NULL, j, note_body, &m, &err);
+    if (rc != ERR_OK)
         fault(e, now, &err);
     for (size_t at = 0; at < m.rows.len;) {
         struct body_key b;
@@ -163,7 +166,10 @@ static void move_effects(struct engine *e, struct gather *g, struct job *j,
 {
     struct moving m = {.e = e};
     struct errbuf err;
-    if (scan_effects(e, g, j, note_effect, &m, &err) != ERR_OK)
+    enum err rc = scan_effects(e, g, j, note_effect, &m, &err);
+    if (rc == ERR_PENDING)
+        rc = scan_effects(e, NULL, j, note_effect, &m, &err);
+    if (rc != ERR_OK)
         fault(e, now, &err);
     for (size_t at = 0; at < m.keys.len;) {
         uint32_t len;
@@ -267,16 +273,34 @@ static enum event_type event_of(enum job_state state)
     }
 }
 
+void due_rows_put(struct engine *e, const struct job *j,
+                  const struct rec_more *m)
+{
+    struct due d = {.id = j->id};
+    if ((j->flags & JOBF_EXPIRES) != 0) {
+        d.kind = DUE_EXPIRES;
+        d.at_ms = m->expires_at_ms;
+        due_put(e, &d, false);
+    }
+    if ((j->flags & JOBF_DEADLINE) != 0) {
+        d.kind = DUE_DEADLINE;
+        d.at_ms = m->deadline_at_ms;
+        due_put(e, &d, false);
+    }
+}
+
 void due_rows_del(struct engine *e, const struct job *j)
 {
     struct rec_more m;
-    if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) == 0)
+    if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE | JOBF_CANCEL)) == 0)
         return;
     job_more(j, &m);
     if ((j->flags & JOBF_EXPIRES) != 0)
         due_del(e, m.expires_at_ms, DUE_EXPIRES, &j->id);
     if ((j->flags & JOBF_DEADLINE) != 0)
         due_del(e, m.deadline_at_ms, DUE_DEADLINE, &j->id);
+    if ((j->flags & JOBF_CANCEL) != 0)
+        due_del(e, m.cancel_at_ms, DUE_CANCEL, &j->id);
 }
 
 /* Keys, due rows and edges that only a live job has. */
@@ -307,7 +331,7 @@ void job_finish(struct engine *e, struct gather *g, struct job *j,
     struct rec_exec x;
     bool ran = j->state == JOB_RUNNING;
     struct id id = j->id;
-    uint64_t keep = done_keep_ms(e, j, state);
+    uint64_t keep = o->erase ? 0 : done_keep_ms(e, j, state);
     uint32_t bucket = keep == 0 ? 0 : done_bucket(now.wall_ms, keep);
     uint64_t took = since(ran ? j->started_ms : id_ms(&id), now);
 
@@ -319,7 +343,7 @@ void job_finish(struct engine *e, struct gather *g, struct job *j,
         struct recent *r = &e->recent[id_hash(&id) % RECENT_SIZE];
         *r = (struct recent){id, j->n, j->e, (uint8_t)o->verb};
     }
-    report(e, event_of(state), j, now, took,
+    report(e, o->erase ? EVENT_JOB_DELETED : event_of(state), j, now, took,
            o->type.len > 0 ? o->type : o->error);
     if (j->flags != 0) {
         if (has_bodies(j))
@@ -396,10 +420,23 @@ static void come_back(struct engine *e, struct job *j, struct rec_more *m,
         place_due(e, j, at_ms, flags, false);
 }
 
+bool execution_cancelled(struct engine *e, struct gather *g, struct job *j,
+                         const struct outcome *o, struct now now)
+{
+    if ((j->run_flags & RUNF_CANCEL) == 0)
+        return false;
+    struct outcome end = *o;
+    end.reason = REASON_CANCELLED;
+    job_finish(e, g, j, JOB_CANCELLED, &end, now);
+    return true;
+}
+
 void execution_failed(struct engine *e, struct gather *g, struct job *j,
                       const struct outcome *o, bool has_delay,
                       uint64_t delay_ms, struct now now)
 {
+    if (execution_cancelled(e, g, j, o, now))
+        return;
     if (o->reason == REASON_PERMANENT || j->failures >= j->retries) {
         job_finish(e, g, j, JOB_FAILED, o, now);
         return;
@@ -430,6 +467,8 @@ void execution_lost(struct engine *e, struct gather *g, struct job *j,
                                            "from its holder"),
                         .type = SLICE_LIT("lost")};
     struct rec_more m;
+    if (execution_cancelled(e, g, j, &o, now))
+        return;
     job_more(j, &m);
     if (since(m.first_crash_ms, now) > e->config.crash_window_ms) {
         m.first_crash_ms = now.wall_ms;

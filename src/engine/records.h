@@ -81,6 +81,7 @@ enum job_flag {
     JOBF_RESERVED = 1 << 13, /* parked, with slots of names reserved */
     JOBF_OWNED = 1 << 14,    /* has an owner */
     JOBF_SCHEDULE = 1 << 15, /* made by a schedule */
+    JOBF_CANCEL = 1 << 16,   /* has a due row DUE_CANCEL */
 };
 
 enum run_flag {

@@ -237,6 +237,21 @@ bool session_reap(struct engine *e, struct now now, uint32_t ops)
                 return true;
             struct job *j = CONTAINER_OF(it, struct job, of_session);
             bool last = it->next == &s->leases;
+            if ((j->run_flags & RUNF_CANCEL) != 0) {
+                struct outcome o = {.verb = VERB_RELEASE};
+                struct errbuf err;
+                enum err rc = finish_gather(e, e->timer_gather, j, &err);
+                if (rc == ERR_PENDING) {
+                    timer_fetch(e);
+                    return false;
+                }
+                if (rc != ERR_OK)
+                    fault(e, now, &err);
+                (void)execution_cancelled(e, e->timer_gather, j, &o, now);
+                if (last)
+                    break;
+                continue;
+            }
             /* Frees the session with its last lease. */
             execution_released(e, j, VERB_RELEASE, 0, now);
             if (last)

@@ -424,6 +424,14 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         struct job *j = job_get(e, &t.id);
         if (j == NULL || j->state != JOB_RUNNING || j->n != t.n || j->e != t.e)
             continue;
+        if ((j->run_flags & RUNF_CANCEL) != 0) {
+            struct outcome o = {.verb = VERB_RELEASE};
+            struct errbuf err;
+            if (finish_gather(e, NULL, j, &err) != ERR_OK)
+                fault(e, now, &err);
+            (void)execution_cancelled(e, NULL, j, &o, now);
+            continue;
+        }
         lease_untaken(e, j, now);
         limits_refund(e, j);
         j->queue->totals.leased--;

@@ -45,20 +45,16 @@ static void act_on(struct engine *e, struct gather *g, const struct act *a,
     }
 }
 
-/* A job that was told to stop ends when its execution does, unless it is done.
- */
+/* Was it told to stop? A worker that is done all the same is believed. */
 static bool cancelled(struct engine *e, struct gather *g, const struct act *a,
                       struct job *j, struct now now)
 {
-    if ((j->run_flags & RUNF_CANCEL) == 0 || a->verb == VERB_ACK)
-        return false;
-    struct outcome o = {.verb = a->verb, .reason = REASON_CANCELLED};
+    struct outcome o = {.verb = a->verb};
     if (a->nack != NULL) {
         o.error = a->nack->error;
         o.type = a->nack->type;
     }
-    job_finish(e, g, j, JOB_CANCELLED, &o, now);
-    return true;
+    return a->verb != VERB_ACK && execution_cancelled(e, g, j, &o, now);
 }
 
 /* Find the lease and what its end will read. */

@@ -65,6 +65,7 @@ static void fill_engine_config(struct server *s, struct engine_config *c)
     c->lease_ms = cf->lease_default_ms;
     c->keep_ms = cf->keep_default_ms;
     c->keep_failed_ms = cf->dead_keep_ms;
+    c->cancel_force_ms = cf->cancel_force_ms;
     c->crashes_max = (uint32_t)cf->max_crashes;
     c->payload_max = cf->payload_max_size;
     c->window_lane = (uint32_t)cf->window_lane_size;

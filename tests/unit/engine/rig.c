@@ -152,6 +152,7 @@ static void on_lease(void *ud, const struct lease_view *v)
     r->ids[r->n] = v->id;
     r->n++;
     r->attempt = v->attempt;
+    r->delivery = v->delivery;
     r->lease_ms = v->lease_ms;
     snprintf(r->payload, sizeof(r->payload), "%.*s", SLICE_FMT(v->payload));
     snprintf(r->handler, sizeof(r->handler), "%.*s", SLICE_FMT(v->handler));
@@ -185,9 +186,10 @@ uint32_t rig_lease(struct rig *r, const char *queue, uint32_t n)
 static void on_verdict(void *ud, uint32_t i, enum err rc, const char *why)
 {
     struct rig *r = ud;
-    (void)i;
     (void)why;
     r->verdict = rc;
+    if (i < sizeof(r->verdicts) / sizeof(r->verdicts[0]))
+        r->verdicts[i] = rc;
 }
 
 enum err rig_ack(struct rig *r, struct slice token)
@@ -227,6 +229,65 @@ enum err rig_release(struct rig *r, struct slice token)
     gather_release(r->gather);
     rig_step(r);
     return r->verdict;
+}
+
+enum err rig_manage_all(struct rig *r, const struct manage_params *p)
+{
+    enum err rc;
+    while ((rc = engine_manage(r->engine, r->gather, p, r->now, on_verdict, r,
+                               &r->err)) == ERR_PENDING)
+        fetch(r);
+    gather_release(r->gather);
+    rig_step(r);
+    return rc == ERR_OK ? r->verdict : rc;
+}
+
+enum err rig_manage_name(struct rig *r, struct manage_params p,
+                         struct slice name)
+{
+    p.jobs = &name;
+    p.n = 1;
+    return rig_manage_all(r, &p);
+}
+
+enum err rig_manage(struct rig *r, struct manage_params p, const struct id *ids,
+                    uint32_t n)
+{
+    char text[16][ID_TEXT_LEN];
+    struct slice jobs[16];
+    assert_true(n <= 16);
+    for (uint32_t i = 0; i < n; i++) {
+        id_text(&ids[i], text[i]);
+        jobs[i] = slice_of(text[i], ID_TEXT_LEN);
+    }
+    p.jobs = jobs;
+    p.n = n;
+    return rig_manage_all(r, &p);
+}
+
+static void on_execution(void *ud, const struct execution_view *v)
+{
+    (void)v;
+    (*(uint32_t *)ud)++;
+}
+
+uint32_t rig_executions(struct rig *r, struct id id)
+{
+    char text[ID_TEXT_LEN];
+    uint32_t n;
+    enum err rc;
+    id_text(&id, text);
+    do {
+        n = 0;
+        rc =
+            engine_executions(r->engine, r->gather, slice_of(text, ID_TEXT_LEN),
+                              r->now, on_execution, &n, &r->err);
+        if (rc == ERR_PENDING)
+            fetch(r);
+    } while (rc == ERR_PENDING);
+    gather_release(r->gather);
+    assert_int_equal(rc, ERR_OK);
+    return n;
 }
 
 enum job_state rig_state(struct rig *r, struct id id)

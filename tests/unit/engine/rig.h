@@ -32,11 +32,11 @@ struct rig {
     struct slice token[RIG_TOKENS];
     struct id ids[RIG_TOKENS];
     char payload[256];
-    uint32_t attempt, n;
+    uint32_t attempt, delivery, n;
     char handler[64];
     uint64_t lease_ms;
     /* what the last verb answered for the last token */
-    enum err verdict;
+    enum err verdict, verdicts[16];
     uint32_t events[EVENT_TYPES];
     uint32_t fetches; /* operations that had to wait for rows */
 };
@@ -68,6 +68,15 @@ enum err rig_ack(struct rig *r, struct slice token);
 enum err rig_nack(struct rig *r, struct slice token);
 enum err rig_nack_with(struct rig *r, struct nack_params p);
 enum err rig_release(struct rig *r, struct slice token);
+
+/* One verb for jobs by id, for one by name, for all that `p` names: what it
+ * answered for the last one. */
+enum err rig_manage(struct rig *r, struct manage_params p, const struct id *ids,
+                    uint32_t n);
+enum err rig_manage_name(struct rig *r, struct manage_params p,
+                         struct slice name);
+enum err rig_manage_all(struct rig *r, const struct manage_params *p);
+uint32_t rig_executions(struct rig *r, struct id id);
 
 enum job_state rig_state(struct rig *r, struct id id); /* 0: not found */
 struct queue_view rig_queue(struct rig *r, const char *queue);

@@ -8,6 +8,7 @@
 
 #define HELD_MAX 200
 #define STEPS 1500
+#define KNOWN_MAX 400
 
 struct held {
     char token[64];
@@ -20,7 +21,9 @@ struct storm {
     struct rng rng;
     struct held held[HELD_MAX];
     uint32_t n;
-    uint64_t added, ended;
+    struct id known[KNOWN_MAX]; /* jobs that were added, the last ones */
+    uint32_t known_n;
+    uint64_t added, revived, erased;
 };
 
 static const char *const queues[] = {"a", "b", "c"};
@@ -98,6 +101,38 @@ static void storm_add(struct storm *s)
     if (rc != ERR_OK && rc != ERR_STATE)
         fail_msg("add: %s", s->r->err.text);
     s->added += rc == ERR_OK && result.created;
+    if (rc == ERR_OK)
+        s->known[s->known_n++ % KNOWN_MAX] = result.id;
+}
+
+/* A verb from outside, for some job, whatever became of it. */
+static void storm_manage(struct storm *s)
+{
+    if (s->known_n == 0)
+        return;
+    uint32_t n = s->known_n < KNOWN_MAX ? s->known_n : KNOWN_MAX;
+    struct id ids[3];
+    uint32_t count = 1 + (uint32_t)below(s, 3);
+    for (uint32_t i = 0; i < count; i++)
+        ids[i] = s->known[below(s, n)];
+    struct manage_params p = {.verb = (enum manage_verb)(1 + below(s, 6)),
+                              .has_force = below(s, 2) == 0,
+                              .force_ms =
+                                  below(s, 2) == 0 ? 0 : below(s, 3000)};
+    enum job_state was[3];
+    for (uint32_t i = 0; i < count; i++)
+        was[i] = rig_state(s->r, ids[i]);
+    rig_manage(s->r, p, ids, count);
+    for (uint32_t i = 0; i < count; i++) {
+        enum err rc = s->r->verdicts[i];
+        bool over = was[i] >= JOB_COMPLETED;
+        assert_true(rc == ERR_OK || rc == ERR_STATE || rc == ERR_FINISHED ||
+                    rc == ERR_NOTFOUND || rc == ERR_EXISTS);
+        if (rc != ERR_OK)
+            continue;
+        s->revived += p.verb == MANAGE_RETRY;
+        s->erased += p.verb == MANAGE_DELETE && over;
+    }
 }
 
 static void storm_lease(struct storm *s)
@@ -167,8 +202,10 @@ static void storm_rage(struct rig *r, uint64_t seed, unsigned pending)
             storm_add(s);
         else if (what < 60)
             storm_lease(s);
-        else if (what < 85)
+        else if (what < 75)
             storm_end(s);
+        else if (what < 85)
+            storm_manage(s);
         else if (what < 98)
             rig_pass(r, below(s, 3000));
         else
@@ -182,7 +219,9 @@ static void storm_rage(struct rig *r, uint64_t seed, unsigned pending)
             live += v.jobs[k];
         kept += v.completed + v.failed + v.cancelled + v.expired;
     }
-    assert_int_equal(live + kept, s->added);
+    /* Who was taken back ends once more. */
+    assert_int_equal(live + kept, s->added + s->revived);
+    assert_true(s->revived > 0 && s->erased > 0);
     free(s);
 }
 

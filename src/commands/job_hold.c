@@ -1,0 +1,41 @@
+/* JOB.HOLD: not until somebody says so. */
+#include "commands/command.h"
+#include "commands/job_reply.h"
+#include "engine/engine.h"
+
+struct hold_args {
+    uint64_t given[2];
+    struct slice id;
+    struct opt_list also;
+};
+#define CMD_ARGS struct hold_args
+
+static enum err hold_exec(struct cmd_ctx *c)
+{
+    struct hold_args *a = c->args;
+    struct manage_params p = {.verb = MANAGE_HOLD};
+    return manage_jobs(c, &p, a->id, &a->also);
+}
+
+static const struct arg args[] = {
+    {"id", OPT(BYTES, id), .key = true, .help = "or the job's name"},
+    {0},
+};
+
+static const struct opt opts[] = {{0}};
+
+const struct command cmd_job_hold = {
+    .name = "JOB.HOLD",
+    .group = "jobs",
+    .summary = "Hold waiting jobs: they are not leased until JOB.UNHOLD.",
+    .since = "0.1",
+    .reply = "OK; with ALSO an array with OK or an error word for each job",
+    .flags = CMD_WRITE,
+    CMD_PARSED(args, opts),
+    .also = true,
+    .also_offset = offsetof(CMD_ARGS, also),
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_FINISHED,
+                                 ERR_STATE, ERR_LIMIT, ERR_OK},
+    .exec = hold_exec,
+    .example = "JOB.HOLD 01J8ZQ4W2H0000000000000001",
+};
