@@ -84,6 +84,7 @@ class Ledger:
         self.file = open(path, "w", buffering=1 << 16)
         self.time0 = time.monotonic()
         self.counts = {}
+        self.may_refuse = False  # new work, with NOSPACE
         self.alive_after = True  # no connection died in the last run
 
     # --- asking -------------------------------------------------------------
@@ -285,6 +286,8 @@ class Ledger:
     def refused(self, op, reply):
         kind, words, what, key = op
         text = str(reply)
+        if kind == "add" and self.may_refuse and text.startswith("NOSPACE"):
+            return
         self.report.bad("%s of %s: %s" % (kind, self.label(op), text))
         for job in what if isinstance(what, list) else []:
             job.busy = job.held = False
