@@ -6,7 +6,8 @@
 struct nack_args {
     uint64_t given[2];
     struct slice token;
-    struct slice error, type, stack;
+    struct slice error, type, stack, close;
+    uint64_t until_ms;
     int64_t code;
     uint64_t delay_ms, snooze_ms;
     bool permanent;
@@ -26,7 +27,12 @@ static enum err nack_exec(struct cmd_ctx *c)
                             .has_delay = cmd_given(c, "DELAY"),
                             .permanent = a->permanent,
                             .snooze = snooze,
-                            .delay_ms = snooze ? a->snooze_ms : a->delay_ms};
+                            .delay_ms = snooze ? a->snooze_ms : a->delay_ms,
+                            .close = a->close,
+                            .close_ms = a->until_ms};
+    if (cmd_given(c, "CLOSE") != cmd_given(c, "UNTIL"))
+        return err_set(&c->e, ERR_SYNTAX,
+                       "JOB.NACK: CLOSE and UNTIL come together");
     struct token_replies t;
     token_replies_begin(&t, c, 1);
     enum err rc =
@@ -52,6 +58,10 @@ static const struct opt opts[] = {
      .group = "how"},
     {"SNOOZE", OPT(MS, snooze_ms), "put off by this; does not count as failed",
      .value = "d", .group = "how"},
+    {"CLOSE", OPT(BYTES, close),
+     "nothing more starts under this limit's name until UNTIL",
+     .value = "limit", .min = 1, .max = 128},
+    {"UNTIL", OPT(TIME, until_ms), "unix ms or RFC 3339", .value = "t"},
     {0},
 };
 

@@ -1,8 +1,10 @@
 #include "commands/queue_reply.h"
 
+#include "commands/rate_value.h"
+
 void reply_queue(struct reply *r, const struct queue_view *v, struct now now)
 {
-    reply_map(r, 4 + (JOB_STATES - 1) + 8 + 7);
+    reply_map(r, 4 + (JOB_STATES - 1) + 8 + 12);
     reply_field_str(r, "queue", v->name);
     reply_field_int(r, "paused", v->paused);
     reply_field_int(r, "waiters", (int64_t)v->waiters);
@@ -28,6 +30,10 @@ void reply_queue(struct reply *r, const struct queue_view *v, struct now now)
     reply_field_int(r, "age_ms", (int64_t)v->age_ms);
     reply_field_int(r, "fair", v->fair);
     reply_field_int(r, "maxlen", (int64_t)v->maxlen);
+    reply_field_str(r, "overflow",
+                    slice_str(v->drops_oldest ? "drop" : "reject"));
+    reply_field_int(r, "concurrency", v->concurrency);
+    reply_rate(r, "rate", &v->rate);
     reply_field_int(r, "lease_ms", (int64_t)v->lease_ms);
     if (v->keep_given)
         reply_field_int(r, "keep_ms", (int64_t)v->keep_ms);

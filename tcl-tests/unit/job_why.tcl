@@ -1,0 +1,44 @@
+proc why {id field} { dict get [r job.why $id] $field }
+start_server {tags {jobs}} {
+    test {JOB.WHY tells the place in line} {
+        assert_equal (nil) [r job.why 01J8ZQ4W2H0000000000000001]
+        set a [r job.add q 1]
+        set b [r job.add q 2]
+        assert_equal {{no worker} 1 1} [list [why $a reason] [why $a place] \
+            [why $a place_exact]]
+        assert_equal {{in line} 2 q} [list [why $b reason] [why $b place] \
+            [why $b name]]
+        r queue.pause q
+        assert_equal {queue paused} [why $a reason]
+        r queue.resume q
+    }
+    test {JOB.WHY names time, holder and end} {
+        set d [r job.add d 1 DELAY 1h]
+        assert_equal scheduled [why $d reason]
+        assert {[why $d changes_at_ms] > [clock milliseconds] + 3500000}
+        set j [lindex [r job.lease q WORKER w7] 0]
+        assert_equal {running w7} [list [why [dict get $j id] reason] \
+            [why [dict get $j id] name]]
+        r job.nack [dict get $j token] DELAY 1h
+        assert_equal retrying [why [dict get $j id] reason]
+        set j [lindex [r job.lease q] 0]
+        r job.ack [dict get $j token]
+        assert_equal completed [why [dict get $j id] reason]
+    }
+    test {JOB.WHY names the full limit} {
+        r limit.set api CONCURRENCY 1
+        r job.add l 1 LIMIT api
+        set p [r job.add l 2 LIMIT api]
+        r job.lease l COUNT 2
+        assert_equal {limit api 1} [list [why $p reason] [why $p name] \
+            [why $p place]]
+        assert_match "*1 of 1 slots*" [why $p text]
+    }
+    test {a queue's own limits are named too} {
+        r queue.set g CONCURRENCY 1
+        r job.add g 1
+        set p [r job.add g 2]
+        r job.lease g
+        assert_equal {queue limit} [why $p reason]
+    }
+}
