@@ -86,7 +86,8 @@ static void tick(void)
 {
     store_commit(s, clock_now());
     store_poll(s, clock_now());
-    while (store_pending_bytes(s) > ((uint64_t)1 << 20)) {
+    while (store_pending_bytes(s) > ((uint64_t)1 << 20) ||
+           store_base_is_behind(s)) {
         nap();
         store_poll(s, clock_now());
     }

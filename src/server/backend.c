@@ -161,8 +161,12 @@ void backend_sync_if_idle(struct server *s)
 
 bool backend_is_behind(const struct server *s)
 {
+    if (s->store == NULL)
+        return false;
+    if (store_base_is_behind(s->store))
+        return true;
     /* Under `everysec` unsynced bytes are no reason to wait: replies leave. */
-    return s->store != NULL && store_acked(s->store) < store_last(s->store) &&
+    return store_acked(s->store) < store_last(s->store) &&
            store_pending_bytes(s->store) > s->cf->unsynced_max_bytes;
 }
 

@@ -31,6 +31,7 @@ struct store {
     uint32_t entry_changes; /* events included */
     uint32_t entry_events;
     uint64_t last_index;
+    bool inline_pays; /* the last entry was a small one */
 
     /* What reads without a gather have returned since the last change. */
     struct arena scratch;

@@ -19,6 +19,11 @@
 #include "store/state.h"
 #include "util/alloc.h"
 
+/* The work of about eight commands: with more of them in a tick, others are
+ * likely to be on their way, and the loop takes those in while the log thread
+ * waits for the disk. */
+#define INLINE_CHANGES 24
+
 /* A generation is applied by age only if none is under way: with a slow or
  * full disk, generations grow to their size instead of growing in number. */
 static bool too_old(const struct store *s, uint64_t mono_ms)
@@ -160,7 +165,11 @@ uint64_t store_commit(struct store *s, struct now now)
         slice_of(g->region + s->entry_at, g->used - s->entry_at);
     entry_write_head(g->region + s->entry_at, s->entry_changes, now.wall_ms);
     s->last_index = s->b->ops->append(s->b, entry);
-    s->b->ops->sync_inline(s->b);
+    s->inline_pays = s->entry_changes <= INLINE_CHANGES;
+    if (s->inline_pays)
+        s->b->ops->sync_inline(s->b);
+    else
+        s->b->ops->submit(s->b);
     if (g->first_index == 0) {
         g->first_index = s->last_index;
         g->born_mono_ms = now.mono_ms;
@@ -197,20 +206,20 @@ static size_t overlay_bytes(const struct store *s)
     return s->sealed_bytes + generation_bytes(s->open);
 }
 
-/* A base that is slower than its load (and not full) is no reason to refuse
- * work, only to take it more slowly. */
+bool store_base_is_behind(const struct store *s)
+{
+    return overlay_bytes(s) > s->o.overlay_bytes_max / 2 &&
+           s->b->ops->room(s->b) == STORE_ROOM;
+}
+
 uint64_t store_pending_bytes(const struct store *s)
 {
-    uint64_t bytes = s->b->ops->pending_bytes(s->b);
-    size_t used = overlay_bytes(s), soft = s->o.overlay_bytes_max / 2;
-    if (used > soft && s->b->ops->room(s->b) == STORE_ROOM)
-        bytes += used - soft;
-    return bytes;
+    return s->b->ops->pending_bytes(s->b);
 }
 
 void store_sync_if_idle(struct store *s)
 {
-    if (s->b->ops->acked(s->b) < s->last_index)
+    if (s->inline_pays && s->b->ops->acked(s->b) < s->last_index)
         s->b->ops->sync_inline(s->b);
 }
 

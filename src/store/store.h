@@ -78,11 +78,12 @@ uint64_t store_commit(struct store *s, struct now now);
 uint64_t store_last(const struct store *s);    /* last committed index */
 uint64_t store_acked(const struct store *s);   /* replies up to here may go */
 uint64_t store_durable(const struct store *s); /* fdatasync returned */
-/* What the disk is behind: bytes not yet synced, and what the overlay holds
- * above half its bound. Who takes in new commands stops while this is large,
- * so that a base slower than its load slows clients down before store_room()
- * has to refuse. */
-uint64_t store_pending_bytes(const struct store *s);
+uint64_t store_pending_bytes(const struct store *s); /* not yet synced */
+
+/* The base is slower than its load, though nothing is wrong: the overlay is
+ * above half of its bound. Take in no commands meanwhile, so that clients are
+ * slowed down before store_room() has to refuse them. */
+bool store_base_is_behind(const struct store *s);
 
 /* Take in what the other threads finished: drops applied generations, runs
  * callbacks of fetches. Called when on_wake fired, and once a tick. */

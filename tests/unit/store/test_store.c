@@ -462,11 +462,11 @@ static void failed_applies_stay_visible_and_are_tried_in_order(void **state)
     is(r, "a", "2");
 }
 
-static void a_full_overlay_refuses_new_work_then_everything(void **state)
+static void a_full_overlay_slows_down_then_refuses(void **state)
 {
     struct rig *r = *state;
     static char large[4096];
-    unsigned n = 0, finish_at = 0;
+    unsigned n = 0, finish_at = 0, slow_at = 0;
     store_abandon(&r->s);
     r->o.generation_bytes = 64 << 10;
     r->o.overlay_bytes_max = 1 << 20;
@@ -482,10 +482,19 @@ static void a_full_overlay_refuses_new_work_then_everything(void **state)
         put(r, key, large);
         commit(r);
         poll(r);
+        if (slow_at == 0 && store_base_is_behind(r->s))
+            slow_at = n;
         if (finish_at == 0 && store_room(r->s) == STORE_FINISH_ONLY)
             finish_at = n;
     }
-    assert_true(finish_at > 0 && finish_at < n - 20);
+    /* First clients are slowed down, then new work is refused, then all. */
+    assert_true(slow_at > 0 && slow_at < finish_at - 20);
+    assert_true(finish_at < n - 20);
+    /* With a full disk waiting would not help. */
+    assert_true(store_base_is_behind(r->s));
+    mem_knobs(r->disk)->room = STORE_FINISH_ONLY;
+    assert_false(store_base_is_behind(r->s));
+    mem_knobs(r->disk)->room = STORE_ROOM;
     mem_knobs(r->disk)->manual_apply = false;
     poll(r);
     assert_int_equal(store_room(r->s), STORE_ROOM);
@@ -599,7 +608,7 @@ int main(void)
         TEST(gathers_agree_with_the_present_under_random_load),
         TEST(a_failed_read_says_so_with_and_without_a_gather),
         TEST(failed_applies_stay_visible_and_are_tried_in_order),
-        TEST(a_full_overlay_refuses_new_work_then_everything),
+        TEST(a_full_overlay_slows_down_then_refuses),
         TEST(the_start_number_is_durable_before_loading_ends),
         TEST(somebody_elses_data_is_refused),
         TEST(a_newer_format_is_refused),
