@@ -85,3 +85,12 @@ proc info_field {name {section everything}} {
     }
     return $value
 }
+# The first job of JOB.LEASE as a dict, empty if there is none.
+proc lease_one {queue args} {
+    lindex [r job.lease $queue {*}$args] 0
+}
+proc lease_token {queue args} {
+    set job [lease_one $queue {*}$args]
+    if {$job eq ""} {fail "nothing to lease in $queue"}
+    return [dict get $job token]
+}

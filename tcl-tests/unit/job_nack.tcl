@@ -1,0 +1,44 @@
+start_server {tags {jobs}} {
+    test {a failed job is retried after its delay, then dead} {
+        set id [r job.add q x RETRIES 1 BACKOFF fixed BASE 1h JITTER 0]
+        assert_equal OK [r job.nack [lease_token q] ERROR "no route" TYPE net]
+        assert_equal retrying [r job.state $id]
+        assert_equal {} [r job.lease q]
+        r debug set-clock 3700000
+        wait_for {[set job [lease_one q]] ne ""}
+        assert_equal 2 [dict get $job attempt]
+        r job.nack [dict get $job token] ERROR again
+        assert_equal failed [r job.state $id]
+        assert_equal again [dict get [r job.get $id] error]
+        r debug set-clock 0
+    }
+    test {PERMANENT is dead at once} {
+        set id [r job.add perm x RETRIES 5]
+        r job.nack [lease_token perm] ERROR bad PERMANENT
+        assert_equal failed [r job.state $id]
+    }
+    test {the worker may say when} {
+        set id [r job.add own x]
+        r job.nack [lease_token own] DELAY 0
+        wait_for {[set job [lease_one own]] ne ""}
+        assert_equal 2 [dict get $job attempt]
+    }
+    test {SNOOZE is no failure} {
+        set id [r job.add snooze x RETRIES 0]
+        r job.nack [lease_token snooze] SNOOZE 0
+        wait_for {[set job [lease_one snooze]] ne ""}
+        assert_equal 1 [dict get $job attempt]
+        assert_equal 2 [dict get $job delivery]
+    }
+    test {DELAY, PERMANENT and SNOOZE exclude each other} {
+        r job.add excl x
+        set token [lease_token excl]
+        assert_error "ERR JOB.NACK: DELAY and PERMANENT exclude each other" {
+            r job.nack $token DELAY 1s PERMANENT
+        }
+        assert_error "ERR JOB.NACK: PERMANENT and SNOOZE exclude each other" {
+            r job.nack $token PERMANENT SNOOZE 1s
+        }
+        assert_equal OK [r job.ack $token]
+    }
+}

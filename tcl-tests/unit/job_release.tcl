@@ -1,0 +1,19 @@
+start_server {tags {jobs}} {
+    test {JOB.RELEASE gives a job back, uncounted, to its old place} {
+        r job.addm q 2 a b
+        set token [lease_token q]
+        assert_equal OK [r job.release $token]
+        set job [lease_one q]
+        assert_equal a [dict get $job payload]
+        assert_equal 1 [dict get $job attempt]
+        assert_equal OK [r job.release $token] ;# the same word again
+        assert_equal OK [r job.ack [dict get $job token]]
+        assert_error "FINISHED *" {r job.ack $token}
+    }
+    test {ALSO gives many back} {
+        r job.addm many 2 a b
+        set tokens [lmap j [r job.lease many COUNT 2] {dict get $j token}]
+        assert_equal {OK OK} [r job.release [lindex $tokens 0] ALSO [lindex $tokens 1]]
+        assert_equal 2 [llength [r job.lease many COUNT 5]]
+    }
+}
