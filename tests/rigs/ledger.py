@@ -481,18 +481,22 @@ class Ledger:
                     self.report.bad("QUEUE.INFO %s: %s" % (queue, reply))
                 continue
             f = fields(reply)
+            # An unknown addition may be there, waiting, or running for an
+            # unknown lease.
+            spare = self.unsettled[queue]
             for group, states in GROUPS.items():
                 if not all(isinstance(f.get(s, 0), int) for s in states):
                     continue
                 says = sum(f.get(s, 0) for s in states)
                 ours = self.counts.get((queue, group), 0)
-                spare = self.unsettled[queue] if group == "waiting" else 0
-                if ours <= says <= ours + spare:
+                most = spare if group in ("waiting", "running") else 0
+                if ours <= says <= ours + most:
+                    spare -= says - ours
                     self.report.ok()
                 else:
                     self.report.bad(
                         "%s counts %d %s, the ledger %d (+%d unknown)"
-                        % (queue, says, group, ours, spare)
+                        % (queue, says, group, ours, most)
                     )
 
     def drain(self, client):
