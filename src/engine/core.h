@@ -520,6 +520,22 @@ MUST_USE enum err done_erase(struct engine *e, struct gather *g,
                              const struct id *id, struct now now,
                              struct errbuf *err);
 
+/* --- list.c: jobs by filter, from a position ------------------------------ */
+
+struct list_pos {
+    bool done, end;  /* the live ones are behind us; all are */
+    struct key next; /* first key to look at; empty: where the phase begins */
+};
+/* Tell those that fit, from *pos on, until `count` were told or `rows` rows
+ * examined; *pos moves behind them. Nothing has moved if it says ERR_PENDING,
+ * though `fn` may have been called. */
+MUST_USE enum err list_walk(struct engine *e, struct gather *g,
+                            const struct job_filter *f, struct list_pos *pos,
+                            uint32_t count, uint32_t rows, struct now now,
+                            job_fn fn, void *ud, struct list_result *r,
+                            struct errbuf *err);
+MUST_USE enum err list_examine(const struct job_filter *f, struct errbuf *err);
+
 /* --- done.c: finished jobs ----------------------------------------------- */
 
 uint32_t done_bucket(uint64_t finished_ms, uint64_t keep_ms);

@@ -360,6 +360,74 @@ MUST_USE enum err engine_executions(struct engine *e, struct gather *g,
                                     execution_fn fn, void *ud,
                                     struct errbuf *err);
 
+/* --- lists --------------------------------------------------------------- */
+
+/* Which jobs; what is empty or 0 lets all pass. Times are wall ms. */
+struct job_filter {
+    struct slice queue, handler, owner, worker;
+    struct slice key; /* UNIQUE */
+    bool has_tag;
+    struct slice tag_key, tag_value;
+    struct slice id_prefix; /* as printed, any case */
+    uint32_t states;        /* bits 1 << JOB_x */
+    uint64_t created_from_ms, created_to_ms, finished_from_ms, finished_to_ms;
+    uint64_t signature; /* of the error, see dead_signature() */
+};
+
+struct list_params {
+    const struct job_filter *filter;
+    struct slice cursor; /* empty: from the beginning */
+    uint32_t count;      /* at most so many are told */
+};
+
+/* A cursor is a position, not a snapshot: it stays good whatever happens to
+ * jobs. Live jobs come first, by age, then finished ones, by the time at which
+ * they will be forgotten. A job that ends between two calls may be told twice;
+ * none that keeps still is left out. */
+#define CURSOR_MAX 320
+struct list_result {
+    uint64_t n, examined;
+    char cursor[CURSOR_MAX]; /* text; empty at the end */
+};
+
+typedef void (*job_fn)(void *ud, const struct job_view *v);
+/* The work of one call is bounded: it may tell fewer than `count`, even none,
+ * with a cursor to go on from. Payloads of more than 512 bytes and results are
+ * not read. If it says ERR_PENDING what `fn` was told is to be forgotten.
+ *
+ * Errors: ERR_SYNTAX (cursor, id prefix, ranges), ERR_PENDING. */
+MUST_USE enum err engine_list(struct engine *e, struct gather *g,
+                              const struct list_params *p, struct now now,
+                              job_fn fn, void *ud, struct list_result *r,
+                              struct errbuf *err);
+/* How many fit. By counters if only queue and states are asked for (r->cursor
+ * is empty then); else as many as one call may examine, from p->cursor on. */
+MUST_USE enum err engine_count(struct engine *e, struct gather *g,
+                               const struct list_params *p, struct now now,
+                               struct list_result *r, struct errbuf *err);
+
+/* --- dead letters -------------------------------------------------------- */
+
+/* Errors of one cause: the same type, the same message but for numbers and
+ * ids. Never 0. */
+uint64_t dead_signature(struct slice type, struct slice error);
+/* The message with numbers and ids folded, at most `max` bytes of it. */
+size_t dead_fold(struct slice text, char *out, size_t max);
+
+struct dead_group {
+    uint64_t signature;
+    struct slice type, message;
+    uint64_t count, first_ms, last_ms;
+    struct id sample; /* the last one */
+};
+typedef void (*dead_fn)(void *ud, const struct dead_group *v);
+/* The largest first, of as many dead letters as one call may look at: if that
+ * was not all, r->cursor is not empty. */
+MUST_USE enum err engine_dead_groups(struct engine *e, struct gather *g,
+                                     struct slice queue, struct now now,
+                                     dead_fn fn, void *ud,
+                                     struct list_result *r, struct errbuf *err);
+
 /* The first word of a list of words (tags: key and value in turn), which is
  * then one shorter; false at its end. */
 bool word_next(struct slice *list, struct slice *word);

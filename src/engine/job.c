@@ -179,7 +179,14 @@ enum err job_load(struct engine *e, struct gather *g, const struct id *id,
         store_get(e->store, g, FAMILY_JOBS, key_job(&k, id), &row, err);
     if (rc != ERR_OK)
         return rc;
-    rc = from_row(e, id, row, &j, err);
+    return job_load_row(e, g, id, row, out, err);
+}
+
+enum err job_load_row(struct engine *e, struct gather *g, const struct id *id,
+                      struct slice row, struct job **out, struct errbuf *err)
+{
+    struct job *j;
+    enum err rc = from_row(e, id, row, &j, err);
     if (rc != ERR_OK)
         return rc;
     if (j->state == JOB_SCHEDULED || j->state == JOB_RETRYING) {

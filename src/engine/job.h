@@ -113,6 +113,10 @@ MUST_USE enum err job_load(struct engine *e, struct gather *g,
                            const struct id *id, struct job **out,
                            struct errbuf *err);
 void job_drop(struct engine *e, struct job *j);
+/* The same for one that is not in memory and whose row is at hand. */
+MUST_USE enum err job_load_row(struct engine *e, struct gather *g,
+                               const struct id *id, struct slice row,
+                               struct job **out, struct errbuf *err);
 
 /* Write the row anew from the fields, with this `more` (NULL: as it was) and
  * the old payload. */

@@ -1,0 +1,97 @@
+/* DEAD.GROUPS: what goes wrong, and how often? */
+#include "commands/command.h"
+#include "commands/dead_reply.h"
+#include "commands/job_reply.h"
+#include "engine/engine.h"
+#include "util/buf.h"
+
+struct dead_groups_args {
+    uint64_t given[2];
+    struct slice queue;
+};
+#define CMD_ARGS struct dead_groups_args
+
+enum err signature_take(struct cmd_ctx *c, struct slice text, uint64_t *out)
+{
+    uint64_t n = 0;
+    bool good = text.len == 0 || text.len == 16;
+    for (size_t i = 0; i < text.len && good; i++) {
+        char ch = text.data[i];
+        unsigned d = ch >= '0' && ch <= '9'   ? (unsigned)(ch - '0')
+                     : ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a') + 10
+                                              : 16;
+        good = d < 16;
+        n = n << 4 | d;
+    }
+    *out = n;
+    if (!good || (text.len > 0 && n == 0))
+        return err_set(&c->e, ERR_SYNTAX,
+                       "SIGNATURE is 16 hexadecimal digits, as DEAD.GROUPS "
+                       "shows them");
+    return ERR_OK;
+}
+
+struct told {
+    struct cmd_ctx *c;
+    uint32_t n;
+};
+
+static void reply_group(void *ud, const struct dead_group *g)
+{
+    struct told *t = ud;
+    struct reply *r = t->c->reply;
+    char text[20];
+    struct buf hex = {text, 0, sizeof(text)};
+    buf_printf(&hex, "%016llx", (unsigned long long)g->signature);
+    t->n++;
+    reply_map(r, 7);
+    reply_field_str(r, "signature", buf_slice(&hex));
+    reply_field_maybe(r, "error_type", g->type);
+    reply_field_maybe(r, "error", g->message);
+    reply_field_int(r, "count", (int64_t)g->count);
+    reply_field_int(r, "first_ms", (int64_t)g->first_ms);
+    reply_field_int(r, "last_ms", (int64_t)g->last_ms);
+    reply_str(r, "sample");
+    reply_id(r, &g->sample);
+}
+
+static enum err dead_groups_exec(struct cmd_ctx *c)
+{
+    struct dead_groups_args *a = c->args;
+    struct told t = {.c = c};
+    struct list_result r;
+    reply_map(c->reply, 3);
+    reply_str(c->reply, "groups");
+    struct reply_mark m = reply_array_begin(c->reply);
+    enum err rc = engine_dead_groups(c->engine, c->gather, a->queue, c->now,
+                                     reply_group, &t, &r, &c->e);
+    reply_array_end(c->reply, m, t.n);
+    if (rc != ERR_OK)
+        return rc;
+    reply_field_int(c->reply, "examined", (int64_t)r.examined);
+    reply_field_int(c->reply, "complete", r.cursor[0] == '\0');
+    return ERR_OK;
+}
+
+static const struct arg args[] = {
+    {"queue", OPT(NAME, queue), .key = true, .help = "its name"},
+    {0},
+};
+
+static const struct opt opts[] = {{0}};
+
+const struct command cmd_dead_groups = {
+    .name = "DEAD.GROUPS",
+    .group = "jobs",
+    .summary = "Group the dead letters of a queue by their errors.",
+    .since = "0.1",
+    .reply = "{groups, examined, complete}: the largest group first, with its "
+             "signature, error_type, error (numbers and ids folded), count, "
+             "first_ms, last_ms and a sample's id; complete is 0 if there are "
+             "more dead letters than one call looks at",
+    .flags = CMD_READONLY,
+    CMD_PARSED(args, opts),
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},
+    .exec = dead_groups_exec,
+    .example = "DEAD.GROUPS emails",
+};

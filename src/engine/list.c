@@ -1,0 +1,427 @@
+/* Lists of jobs: a walk over rows from a position.
+ *
+ *     jobs (live, by id)  -->  done: bucket by bucket, its index by queue,
+ *                              state and time
+ *
+ * Where queue and states are asked for, only those parts of the index are
+ * walked whose counters are not zero. A call examines a bounded number of rows
+ * and says where it stopped; the position is a key, so it stays good while rows
+ * come and go around it.
+ */
+#include "engine/core.h"
+
+#define ROWS_A_CALL 1000
+#define ROWS_A_COUNT 4000
+#define HOUR_MS ((uint64_t)3600 * 1000)
+#define LIVE_STATES (((uint32_t)1 << (JOB_RUNNING + 1)) - 2)
+
+/* --- what fits ----------------------------------------------------------- */
+
+static bool any_live(const struct job_filter *f)
+{
+    return (f->states == 0 || (f->states & LIVE_STATES) != 0) &&
+           f->finished_from_ms == 0 && f->finished_to_ms == 0;
+}
+
+static bool any_done(const struct job_filter *f)
+{
+    return f->states == 0 || (f->states & ~LIVE_STATES) != 0;
+}
+
+static bool state_fits(const struct job_filter *f, unsigned state)
+{
+    return f->states == 0 || (f->states >> state & 1) != 0;
+}
+
+static bool in_range(uint64_t ms, uint64_t from, uint64_t to)
+{
+    return ms >= from && (to == 0 || ms <= to);
+}
+
+/* What the id alone says. */
+static bool id_fits(const struct job_filter *f, const struct id *id)
+{
+    char text[ID_TEXT_LEN];
+    if (!in_range(id_ms(id), f->created_from_ms, f->created_to_ms))
+        return false;
+    if (f->id_prefix.len == 0)
+        return true;
+    id_text(id, text);
+    return slice_eq_nocase(slice_of(text, f->id_prefix.len), f->id_prefix);
+}
+
+static bool tag_fits(const struct job_filter *f, struct slice tags)
+{
+    struct slice key, value;
+    while (word_next(&tags, &key) && word_next(&tags, &value))
+        if (slice_eq(key, f->tag_key) && slice_eq(value, f->tag_value))
+            return true;
+    return false;
+}
+
+static bool fits(const struct job_filter *f, const struct job_view *v)
+{
+    return state_fits(f, v->state) &&
+           (f->queue.len == 0 || slice_eq(f->queue, v->queue)) &&
+           (f->handler.len == 0 || slice_eq(f->handler, v->handler)) &&
+           (f->owner.len == 0 || slice_eq(f->owner, v->owner)) &&
+           (f->worker.len == 0 || slice_eq(f->worker, v->worker)) &&
+           (f->key.len == 0 || slice_eq(f->key, v->unique)) &&
+           (!f->has_tag || tag_fits(f, v->tags)) &&
+           (f->signature == 0 ||
+            f->signature == dead_signature(v->error_type, v->error));
+}
+
+enum err list_examine(const struct job_filter *f, struct errbuf *err)
+{
+    if (f->id_prefix.len > ID_TEXT_LEN)
+        return err_set(err, ERR_SYNTAX, "ID has %d characters at most",
+                       ID_TEXT_LEN);
+    if ((f->created_to_ms > 0 && f->created_from_ms > f->created_to_ms) ||
+        (f->finished_to_ms > 0 && f->finished_from_ms > f->finished_to_ms))
+        return err_set(err, ERR_SYNTAX, "a range ends before it begins");
+    if (!any_live(f) && !any_done(f))
+        return err_set(err, ERR_SYNTAX,
+                       "FINISHED excludes the states asked for");
+    return ERR_OK;
+}
+
+/* --- the walk ------------------------------------------------------------ */
+
+struct walk {
+    struct engine *e;
+    struct gather *g;
+    const struct job_filter *f;
+    struct now now;
+    job_fn fn;
+    void *ud;
+    struct list_result *r;
+    struct buf rows; /* key length, value length, key, value */
+    uint32_t rows_n;
+    bool pending;
+};
+
+static bool copy_row(struct slice key, struct slice value, void *ud)
+{
+    struct walk *w = ud;
+    uint32_t len[2] = {(uint32_t)key.len, (uint32_t)value.len};
+    buf_add(&w->rows, len, sizeof(len));
+    buf_add_slice(&w->rows, key);
+    buf_add_slice(&w->rows, value);
+    w->rows_n++;
+    return true;
+}
+
+static void tell(struct walk *w, const struct job_view *v)
+{
+    if (!fits(w->f, v))
+        return;
+    w->r->n++;
+    if (w->fn != NULL)
+        w->fn(w->ud, v);
+}
+
+static enum err live_row(struct walk *w, struct slice key, struct slice value,
+                         struct errbuf *err)
+{
+    struct id id;
+    struct job_view v;
+    if (!key_parse_id(key, &id))
+        return err_set(err, ERR_CORRUPT, "family jobs: bad key");
+    if (!id_fits(w->f, &id))
+        return ERR_OK;
+    struct job *j = job_get(w->e, &id);
+    enum err rc = ERR_OK;
+    if (j == NULL)
+        rc = job_load_row(w->e, w->g, &id, value, &j, err);
+    if (rc != ERR_OK)
+        return rc;
+    job_view_of(w->e, j, w->now, &v);
+    tell(w, &v);
+    job_drop(w->e, j);
+    return ERR_OK;
+}
+
+static enum err done_row(struct walk *w, struct slice key, struct slice value,
+                         struct errbuf *err)
+{
+    const struct job_filter *f = w->f;
+    struct engine *e = w->e;
+    struct done_key d;
+    struct key k;
+    struct job_view v;
+    (void)value;
+    if (!key_parse_done(key, &d) || d.kind != DONE_INDEX)
+        return err_set(err, ERR_CORRUPT, "family done: bad key of an index");
+    if (!state_fits(f, d.state) || !id_fits(f, &d.id) ||
+        !in_range(d.time_ms, f->finished_from_ms, f->finished_to_ms))
+        return ERR_OK;
+    struct slice row;
+    enum err rc = store_get(e->store, w->g, FAMILY_DONE,
+                            key_done_job(&k, d.bucket, &d.id), &row, err);
+    if (rc == ERR_NOTFOUND)
+        rc = err_set(err, ERR_CORRUPT, "family done: an index without its job");
+    if (rc == ERR_OK)
+        rc = done_view(e, &d.id, row, &v, err);
+    if (rc == ERR_OK)
+        tell(w, &v);
+    return rc;
+}
+
+/* The rows of [from, to), at most `most`; *all: there were no more. `next`
+ * moves behind the last one that was looked at. */
+static enum err take_rows(struct walk *w, enum family family,
+                          const struct key *from, struct slice to,
+                          uint32_t most, uint64_t count, struct key *next,
+                          bool *all, struct errbuf *err)
+{
+    struct slice last = SLICE_EMPTY;
+    buf_clear(&w->rows);
+    w->rows_n = 0;
+    enum err rc = store_scan(w->e->store, w->g, family, key_slice(from), to,
+                             most, copy_row, w, err);
+    *all = w->rows_n < most;
+    for (size_t at = 0; rc == ERR_OK && at < w->rows.len;) {
+        uint32_t len[2];
+        if (w->r->n >= count) {
+            *all = false;
+            break;
+        }
+        memcpy(len, w->rows.data + at, sizeof(len));
+        at += sizeof(len);
+        last = slice_of(w->rows.data + at, len[0]);
+        at += len[0];
+        struct slice value = slice_of(w->rows.data + at, len[1]);
+        at += len[1];
+        w->r->examined++;
+        rc = family == FAMILY_JOBS ? live_row(w, last, value, err)
+                                   : done_row(w, last, value, err);
+        if (rc == ERR_PENDING) {
+            w->pending = true; /* ask for the others too */
+            rc = ERR_OK;
+        }
+    }
+    if (last.len > 0)
+        (void)key_next(next, last);
+    return rc;
+}
+
+static bool before(const struct key *a, const struct key *b)
+{
+    return slice_cmp(key_slice(a), key_slice(b)) < 0;
+}
+
+static enum err walk_live(struct walk *w, struct list_pos *pos, uint64_t count,
+                          uint32_t rows, struct errbuf *err)
+{
+    const struct job_filter *f = w->f;
+    struct key from = pos->next, low, to;
+    bool all;
+    struct id first = id_make(f->created_from_ms & WALL_MS_MAX, 0, 0, 0);
+    (void)key_job(&low, &first);
+    if (before(&from, &low))
+        from = low;
+    to.len = 0;
+    if (f->created_to_ms > 0 && f->created_to_ms < WALL_MS_MAX) {
+        struct id last = id_make(f->created_to_ms + 1, 0, 0, 0);
+        (void)key_job(&to, &last);
+    }
+    if (to.len > 0 && !before(&from, &to)) {
+        all = true;
+    } else {
+        enum err rc = take_rows(w, FAMILY_JOBS, &from, key_slice(&to), rows,
+                                count, &pos->next, &all, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    if (all) {
+        pos->done = true;
+        pos->next.len = 0;
+    }
+    return ERR_OK;
+}
+
+/* The first stretch of the index at or behind `at`: within a bucket all of it,
+ * or what one queue has in one state. False: there is none. */
+static bool stretch(struct walk *w, const struct key *at, struct key *from,
+                    struct key *to)
+{
+    struct engine *e = w->e;
+    const struct job_filter *f = w->f;
+    struct queue *q = f->queue.len == 0 ? NULL : queue_find(e, f->queue);
+    if (f->queue.len > 0 && q == NULL)
+        return false;
+    for (uint32_t i = 0; i < e->buckets_n; i++) {
+        uint32_t b = e->buckets[i];
+        uint64_t ends_ms = (uint64_t)b * HOUR_MS;
+        if (ends_ms < f->created_from_ms || ends_ms < f->finished_from_ms)
+            continue;
+        for (unsigned s = JOB_COMPLETED; s < JOB_STATES; s++) {
+            if (q != NULL && (!state_fits(f, s) || q->counts[s] == 0))
+                continue;
+            if (q == NULL) {
+                key_prefix_done(from, b, DONE_INDEX);
+                s = JOB_STATES; /* once */
+            } else {
+                key_prefix_done_index(from, b, q->set.id, (uint8_t)s);
+            }
+            (void)key_after(to, key_slice(from));
+            if (!before(at, to))
+                continue;
+            if (before(from, at))
+                *from = *at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err walk_done(struct walk *w, struct list_pos *pos, uint64_t count,
+                          uint32_t rows, struct errbuf *err)
+{
+    struct key from, to;
+    bool all;
+    if (!stretch(w, &pos->next, &from, &to)) {
+        pos->end = true;
+        return ERR_OK;
+    }
+    enum err rc = take_rows(w, FAMILY_DONE, &from, key_slice(&to), rows, count,
+                            &pos->next, &all, err);
+    if (rc == ERR_OK && all)
+        pos->next = to;
+    return rc;
+}
+
+enum err list_walk(struct engine *e, struct gather *g,
+                   const struct job_filter *f, struct list_pos *pos,
+                   uint32_t count, uint32_t rows, struct now now, job_fn fn,
+                   void *ud, struct list_result *r, struct errbuf *err)
+{
+    struct walk w = {
+        .e = e, .g = g, .f = f, .now = now, .fn = fn, .ud = ud, .r = r};
+    struct list_pos at = *pos;
+    enum err rc = ERR_OK;
+    r->n = r->examined = 0;
+    /* Stretches of the index cost a seek each, even the empty ones. */
+    for (uint32_t seeks = 0; rc == ERR_OK && !at.end && r->n < count &&
+                             r->examined < rows && seeks < 64;
+         seeks++) {
+        uint32_t left = rows - (uint32_t)r->examined;
+        if (!at.done && !any_live(f)) {
+            at.done = true;
+            at.next.len = 0;
+        } else if (!at.done) {
+            rc = walk_live(&w, &at, count, left, err);
+        } else if (!any_done(f)) {
+            at.end = true;
+        } else {
+            rc = walk_done(&w, &at, count, left, err);
+        }
+    }
+    buf_release(&w.rows);
+    if (rc == ERR_OK && w.pending)
+        rc = ERR_PENDING;
+    if (rc == ERR_OK)
+        *pos = at;
+    return rc;
+}
+
+/* --- cursors: phase and key as hexadecimal digits ------------------------- */
+
+static void cursor_print(const struct list_pos *pos, char *out)
+{
+    char *at = out;
+    if (!pos->end) {
+        *at++ = pos->done ? 'd' : 'l';
+        for (uint32_t i = 0; i < pos->next.len; i++) {
+            static const char digits[] = "0123456789abcdef";
+            unsigned char c = (unsigned char)pos->next.bytes[i];
+            *at++ = digits[c >> 4];
+            *at++ = digits[c & 15];
+        }
+    }
+    ASSERT(at < out + CURSOR_MAX);
+    *at = '\0';
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
+}
+
+static bool cursor_parse(struct slice text, struct list_pos *pos)
+{
+    *pos = (struct list_pos){0};
+    if (text.len == 0)
+        return true;
+    if ((text.data[0] != 'l' && text.data[0] != 'd') || text.len % 2 == 0 ||
+        text.len >= CURSOR_MAX)
+        return false;
+    pos->done = text.data[0] == 'd';
+    for (size_t i = 1; i < text.len; i += 2) {
+        int high = digit(text.data[i]), low = digit(text.data[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        pos->next.bytes[pos->next.len++] = (char)(high << 4 | low);
+    }
+    return true;
+}
+
+static enum err walk_from(struct engine *e, struct gather *g,
+                          const struct list_params *p, uint32_t count,
+                          uint32_t rows, struct now now, job_fn fn, void *ud,
+                          struct list_result *r, struct errbuf *err)
+{
+    struct list_pos pos;
+    *r = (struct list_result){0};
+    enum err rc = list_examine(p->filter, err);
+    if (rc == ERR_OK && !cursor_parse(p->cursor, &pos))
+        rc = err_set(err, ERR_SYNTAX,
+                     "CURSOR is not one that an earlier call returned");
+    if (rc == ERR_OK)
+        rc = list_walk(e, g, p->filter, &pos, count, rows, now, fn, ud, r, err);
+    if (rc == ERR_OK)
+        cursor_print(&pos, r->cursor);
+    return rc;
+}
+
+enum err engine_list(struct engine *e, struct gather *g,
+                     const struct list_params *p, struct now now, job_fn fn,
+                     void *ud, struct list_result *r, struct errbuf *err)
+{
+    return walk_from(e, g, p, p->count, ROWS_A_CALL, now, fn, ud, r, err);
+}
+
+/* Nothing but queue and states is asked for. */
+static bool counters_know(const struct job_filter *f)
+{
+    return f->handler.len + f->owner.len + f->worker.len + f->key.len +
+                   f->id_prefix.len ==
+               0 &&
+           !f->has_tag && f->signature == 0 && f->created_from_ms == 0 &&
+           f->created_to_ms == 0 && f->finished_from_ms == 0 &&
+           f->finished_to_ms == 0;
+}
+
+enum err engine_count(struct engine *e, struct gather *g,
+                      const struct list_params *p, struct now now,
+                      struct list_result *r, struct errbuf *err)
+{
+    const struct job_filter *f = p->filter;
+    if (!counters_know(f) || p->cursor.len > 0)
+        return walk_from(e, g, p, UINT32_MAX, ROWS_A_COUNT, now, NULL, NULL, r,
+                         err);
+    *r = (struct list_result){0};
+    struct queue *only = f->queue.len == 0 ? NULL : queue_find(e, f->queue);
+    for (uint32_t i = 0; i < e->queues_n; i++) {
+        const struct queue *q = e->queues[i];
+        if (q == NULL || (f->queue.len > 0 && q != only))
+            continue;
+        for (unsigned s = 1; s < JOB_STATES; s++)
+            if (state_fits(f, s))
+                r->n += q->counts[s];
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,24 @@
+start_server {tags {jobs}} {
+    proc die {text type} {
+        set id [r job.add q x]
+        r job.nack [dict get [lindex [r job.lease q] 0] token] ERROR $text TYPE $type PERMANENT
+        return $id
+    }
+    test {DEAD.LIST shows dead letters and why} {
+        r job.cancel [r job.add q x]
+        set a [die "no answer from 10.0.0.7 within 31 ms" Timeout]
+        set b [die "disk full" IOError]
+        set jobs [dict get [r dead.list q] jobs]
+        assert_equal [list $a $b] [lmap j $jobs {dict get $j id}]
+        assert_equal permanent [dict get [lindex $jobs 0] reason]
+        assert_equal IOError [dict get [lindex $jobs 1] error_type]
+        assert_equal {jobs {} cursor (nil)} [r dead.list nosuch]
+    }
+    test {of one group} {
+        set g [lindex [dict get [r dead.groups q] groups] 0]
+        set jobs [dict get [r dead.list q SIGNATURE [dict get $g signature]] jobs]
+        assert_equal 1 [llength $jobs]
+        assert_error "ERR *SIGNATURE*" {r dead.list q SIGNATURE xyz}
+        assert_error "ERR *SIGNATURE*" {r dead.list q SIGNATURE 0000000000000000}
+    }
+}
