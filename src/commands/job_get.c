@@ -12,7 +12,7 @@ struct get_args {
 static void reply_job(struct reply *r, const struct job_view *v)
 {
     bool running = v->state == JOB_RUNNING;
-    reply_map(r, 38);
+    reply_map(r, 41);
     reply_str(r, "id");
     reply_id(r, &v->id);
     reply_field_maybe(r, "name", v->name);
@@ -61,6 +61,9 @@ static void reply_job(struct reply *r, const struct job_view *v)
     else
         reply_field_null(r, "result");
     reply_field_str(r, "payload", v->payload);
+    reply_field_maybe(r, "schedule", v->schedule);
+    reply_field_time(r, "nominal_ms", v->nominal_ms);
+    reply_field_time(r, "occurrence", v->occurrence);
 }
 
 static enum err get_exec(struct cmd_ctx *c)

@@ -28,7 +28,7 @@ static void reply_one(void *ud, const struct lease_view *v)
     rj->n++;
     buf_add_slice(rj->c->leased, v->token);
     buf_add_char(rj->c->leased, '\n');
-    reply_map(r, 18);
+    reply_map(r, 21);
     reply_field_str(r, "token", v->token);
     reply_str(r, "id");
     reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN));
@@ -48,6 +48,9 @@ static void reply_one(void *ud, const struct lease_view *v)
     reply_field_maybe(r, "checkpoint", v->checkpoint);
     reply_field_maybe(r, "meta", v->meta);
     reply_field_maybe(r, "trace", v->trace);
+    reply_field_maybe(r, "schedule", v->schedule);
+    reply_field_time(r, "nominal_ms", v->nominal_ms);
+    reply_field_time(r, "occurrence", v->occurrence);
 }
 
 static enum err lease_exec(struct cmd_ctx *c)

@@ -81,6 +81,12 @@ static void draft_more(struct engine *e, struct draft *d,
     m->batch = o->batch;
     if (p->name.len > 0)
         d->r.flags |= JOBF_NAMED;
+    if (p->schedule.len > 0) {
+        m->schedule = p->schedule;
+        m->nominal_ms = p->nominal_ms;
+        m->occurrence = p->occurrence;
+        d->r.flags |= JOBF_SCHEDULE;
+    }
     if (d->owner != NULL) {
         m->owner = d->owner->set.id;
         d->r.flags |= JOBF_OWNED;
@@ -145,7 +151,8 @@ static void draft_make(struct engine *e, struct draft *d,
     r->retries = option_given(o, JOPT_RETRIES) ? o->retries : e->config.retries;
     r->lease_ms = option_given(o, JOPT_LEASE) ? o->lease_ms : 0;
     r->keep = option_given(o, JOPT_KEEP) ? o->keep_ms + 1 : 0;
-    if ((o->given & MORE_OPTIONS) != 0 || p->name.len > 0)
+    if ((o->given & MORE_OPTIONS) != 0 || p->name.len > 0 ||
+        p->schedule.len > 0)
         draft_more(e, d, p, now);
 }
 
@@ -381,7 +388,7 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
 {
     struct job *j = d->replaced;
     struct rec_more old;
-    struct buf name = {0};
+    struct buf name = {0}, schedule = {0};
     struct id id = j->id;
     job_more(j, &old);
     buf_add_slice(&name, old.name);
@@ -396,6 +403,13 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     struct rec_job *r = &d->r;
     bool body = payload.len > BODY_INLINE_MAX;
     d->m.name = buf_slice(&name);
+    if ((j->flags & JOBF_SCHEDULE) != 0 && d->m.schedule.len == 0) {
+        buf_add_slice(&schedule, old.schedule); /* it counts the job */
+        d->m.schedule = buf_slice(&schedule);
+        d->m.nominal_ms = old.nominal_ms;
+        d->m.occurrence = old.occurrence;
+        r->flags |= JOBF_SCHEDULE;
+    }
     job_more_encode(&d->m, &d->more);
     r->more = buf_slice(&d->more);
     r->payload = body ? SLICE_EMPTY : payload;
@@ -422,6 +436,7 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     *result = (struct add_result){
         .id = id, .state = (enum job_state)r->state, .start_estimate_ms = -1};
     buf_release(&name);
+    buf_release(&schedule);
     result->state = place(e, j, false, now);
 }
 

@@ -169,6 +169,14 @@ struct recent {
 };
 #define RECENT_SIZE 65536
 
+/* The guardian of schedules (schedule_guard.c). */
+struct guard {
+    bool running, begun, zones;
+    struct id last; /* where the walk is */
+    uint64_t next_mono_ms, seen;
+    uint64_t passes, schedules, repairs;
+};
+
 #define ENGINE_MAGIC 0x656e6731u
 
 struct engine {
@@ -228,6 +236,9 @@ struct engine {
     struct gather *timer_gather;
     bool timer_fetching;
     uint64_t timer_faults; /* rows that a timer could not use */
+
+    struct guard guard;
+    uint64_t schedule_ends; /* jobs of schedules that ended */
 
     /* start */
     uint32_t load_step;
@@ -535,6 +546,27 @@ MUST_USE enum err list_walk(struct engine *e, struct gather *g,
                             job_fn fn, void *ud, struct list_result *r,
                             struct errbuf *err);
 MUST_USE enum err list_examine(const struct job_filter *f, struct errbuf *err);
+
+/* --- schedule*.c: jobs by the clock (see schedule.h) ---------------------- */
+
+MUST_USE enum err schedule_fire(struct engine *e, struct gather *g,
+                                uint64_t at_ms, const struct id *id,
+                                struct now now, struct errbuf *err);
+MUST_USE enum err schedule_free(struct engine *e, struct gather *g,
+                                uint64_t at_ms, const struct id *id,
+                                struct now now, struct errbuf *err);
+MUST_USE enum err schedule_fill(struct engine *e, struct gather *g,
+                                uint64_t at_ms, const struct id *id,
+                                struct now now, struct errbuf *err);
+/* A job of a schedule (JOBF_SCHEDULE) ends. */
+MUST_USE enum err schedule_settle_gather(struct engine *e, struct gather *g,
+                                         const struct job *j,
+                                         struct errbuf *err);
+void schedule_settle(struct engine *e, struct gather *g, const struct job *j,
+                     enum job_state state, struct now now);
+/* The guardian: at the start and every hour, in slices. */
+void schedule_guard(struct engine *e, struct now now);
+MUST_USE enum err schedules_check(struct engine *e, struct errbuf *err);
 
 /* --- done.c: finished jobs ----------------------------------------------- */
 

@@ -274,8 +274,10 @@ bool due_step(struct engine *e, struct now now, uint32_t ops)
         } else if (member_ms(m) > now.wall_ms) {
             return false;
         } else {
+            /* A schedule makes a job, which is more than to move one. */
+            uint32_t cost = member_kind(m) == DUE_SCHEDULE ? 4 : 1;
             rc = fire(e, m, now, &err);
-            ops--;
+            ops -= cost < ops ? cost : ops;
         }
         if (rc == ERR_PENDING) {
             timer_fetch(e);

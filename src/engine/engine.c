@@ -149,9 +149,10 @@ bool engine_tick(struct engine *e, struct now now)
         more = done_forget(e, now) || more;
         more = limits_step(e, now, e->config.slice_ops) || more;
     }
-    if (!e->timer_fetching) {
+    if (!e->timer_fetching)
+        schedule_guard(e, now);
+    if (!e->timer_fetching)
         gather_release(e->timer_gather);
-    }
     return more;
 }
 
@@ -192,6 +193,7 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
         next = least(next, forget <= now.wall_ms ? now.mono_ms + 3600 * 1000
                                                  : mono_of(forget, now));
     next = least(next, lease_next_ms(e));
+    next = least(next, e->guard.next_mono_ms);
     return least(next, session_next_ms(e));
 }
 
@@ -237,4 +239,6 @@ void engine_get_stats(const struct engine *e, struct engine_stats *out)
                         e->window_members * sizeof(struct member) +
                         e->due.cap * sizeof(struct member);
     out->faults = e->timer_faults;
+    out->schedules = e->guard.schedules;
+    out->schedule_repairs = e->guard.repairs;
 }

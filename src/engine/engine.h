@@ -136,6 +136,9 @@ struct add_params {
     struct slice idempotency;
     const struct job_options *options;
     bool estimate; /* fill start_estimate_ms */
+    /* an occurrence of a schedule; empty: none */
+    struct slice schedule;
+    uint64_t nominal_ms, occurrence;
 };
 
 struct add_result {
@@ -181,6 +184,8 @@ struct lease_view {
     uint32_t failures, crashes, retries, priority;
     uint64_t created_ms, lease_ms, timeout_ms, deadline_ms; /* 0: none */
     struct slice checkpoint, trace, meta, tags; /* tags: see word_next() */
+    struct slice schedule; /* that made it, for its nominal time; or empty */
+    uint64_t nominal_ms, occurrence;
 };
 typedef void (*lease_fn)(void *ud, const struct lease_view *v);
 
@@ -320,6 +325,8 @@ struct job_view {
     struct slice unique, batch, trace, meta;
     struct slice tags, limits; /* lists of words: see word_next() */
     struct slice payload;
+    struct slice schedule; /* that made it, for its nominal time; or empty */
+    uint64_t nominal_ms, occurrence;
     /* running */
     struct slice worker, session;
     uint64_t started_ms, lease_left_ms;
@@ -572,6 +579,7 @@ struct engine_stats {
     uint64_t limits, parked_lanes, parked;
     uint64_t jobs_in_memory, window_entries, due_entries, memory_bytes;
     uint64_t refills, leases_lost, added, leased, completed, failed, faults;
+    uint64_t schedules, schedule_repairs; /* as the guardian saw them last */
 };
 void engine_get_stats(const struct engine *e, struct engine_stats *out);
 

@@ -17,13 +17,17 @@ enum named_kind {
     NAMED_LANE = 4,     /* lane id -> rec_lane */
     NAMED_COUNTS = 5,   /* queue id -> rec_counts */
     NAMED_LIMIT = 6,    /* pattern -> rec_rule */
-    NAMED_SCHEDULE = 7, /* schedule.c */
+    NAMED_SCHEDULE = 7, /* name -> rec_schedule_name */
     NAMED_WORKER = 8,   /* worker.c */
     NAMED_BATCH = 9,    /* batch.c */
     NAMED_ALERT = 10,
     NAMED_CHORE = 11,       /* chore.c */
     NAMED_ENGINE = 12,      /* "due", "forget": rec_head */
     NAMED_LIMIT_STATE = 13, /* limit name -> rec_limit */
+    /* of schedules, by their id */
+    NAMED_SCHEDULE_SET = 16,
+    NAMED_SCHEDULE_STATE = 17,
+    NAMED_SCHEDULE_FILL = 18,
 };
 
 /* Kinds of rows in `due`: what happens at that time. */
@@ -33,9 +37,11 @@ enum due_kind {
     DUE_DEADLINE = 3, /* id: too late to go on */
     DUE_UNIQUE = 4,   /* unique key: the time of its row is over */
     DUE_LIMIT = 5,    /* limit name: it opens */
-    DUE_SCHEDULE = 6, /* schedule name: it fires */
+    DUE_SCHEDULE = 6, /* schedule: it fires */
     DUE_CANCEL = 7,   /* id: a cancelled execution is ended by force */
     DUE_BREAKER = 8,
+    DUE_SCHEDULE_FREE = 10, /* schedule: what it buffers may start */
+    DUE_SCHEDULE_FILL = 11, /* schedule: a slice of its backfill */
 };
 
 /* How a DUE_READY job comes back. */
@@ -46,11 +52,13 @@ enum due_flag {
 
 /* Kinds of rows in `keys`. */
 enum key_kind {
-    KEY_ALIAS = 1,  /* name -> rec_alias */
-    KEY_UNIQUE = 2, /* scope and key -> rec_unique */
-    KEY_EFFECT = 3, /* id, key -> rec_mark */
-    KEY_ADD = 4,    /* idempotency of ADD, in done buckets: rec_add_reply */
-    KEY_LEASE = 5,  /* idempotency of LEASE -> rec_lease_reply */
+    KEY_ALIAS = 1,     /* name -> rec_alias */
+    KEY_UNIQUE = 2,    /* scope and key -> rec_unique */
+    KEY_EFFECT = 3,    /* id, key -> rec_mark */
+    KEY_ADD = 4,       /* idempotency of ADD, in done buckets: rec_add_reply */
+    KEY_LEASE = 5,     /* idempotency of LEASE -> rec_lease_reply */
+    KEY_SCHEDULE = 10, /* schedule, job: it is live -> rec_mark */
+    KEY_OCCURRENCE = 11, /* in done buckets: schedule, nominal -> rec_mark */
 };
 
 /* Parts of rows in `bodies`. */
@@ -176,7 +184,8 @@ enum reason {
     X(u64, nominal_ms)       \
     X(bytes, reserved)       \
     X(u8, held_from)         \
-    X(u64, cancel_at_ms)
+    X(u64, cancel_at_ms)     \
+    X(u64, occurrence)
 
 /* ready */
 #define REC_READY_V1(X) \
@@ -336,6 +345,65 @@ enum reason {
     X(fix64, request)         \
     X(bytes, tokens)
 
+/* schedules: what SET says */
+#define REC_SCHEDULE_NAME_V1(X) X(id, id)
+
+#define REC_SCHEDULE_V1(X) \
+    X(u64, created_ms)     \
+    X(u64, changed_ms)     \
+    X(u8, when)            \
+    X(bytes, patterns)     \
+    X(bytes, excludes)     \
+    X(u64, every_ms)       \
+    X(u64, at_ms)          \
+    X(bytes, zone)         \
+    X(u8, gap)             \
+    X(u8, fold)            \
+    X(u64, start_ms)       \
+    X(u64, end_ms)         \
+    X(u64, spread_ms)      \
+    X(u64, max)            \
+    X(u8, overlap)         \
+    X(u8, misfire)         \
+    X(u64, grace_ms)       \
+    X(u64, window_ms)      \
+    X(u32, pause_after)    \
+    X(bytes, name)         \
+    X(bytes, queue)        \
+    X(bytes, options)      \
+    X(bytes, payload)
+
+/* schedules: what the clock did. `from_ms` is where the search for next_ms
+ * began; `high_ms` the latest nominal time that was decided. */
+#define REC_SCHEDULE_STATE_V1(X) \
+    X(u8, paused)                \
+    X(u64, from_ms)              \
+    X(u64, next_ms)              \
+    X(u64, due_ms)               \
+    X(u64, high_ms)              \
+    X(u64, last_ms)              \
+    X(u64, last_fired_ms)        \
+    X(id, last_job)              \
+    X(u64, fired)                \
+    X(u64, missed)               \
+    X(u64, overlapped)           \
+    X(u64, failed)               \
+    X(u64, completed)            \
+    X(u64, rejected)             \
+    X(u64, manual)               \
+    X(u32, pause_after)          \
+    X(u32, failures_in_row)      \
+    X(u32, live)                 \
+    X(bytes, buffered)           \
+    X(bytes, outcomes)           \
+    X(bytes, error)
+
+#define REC_SCHEDULE_FILL_V1(X) \
+    X(u64, from_ms)             \
+    X(u64, to_ms)               \
+    X(u64, at_ms)               \
+    X(u64, made)
+
 /* an event in an entry */
 #define REC_EVENT_V1(X) \
     X(u8, type)         \
@@ -348,30 +416,34 @@ enum reason {
     X(bytes, text)
 
 /* Every one, for tests of all records. */
-#define ENGINE_RECORDS(R)                  \
-    R(rec_job, REC_JOB_V1)                 \
-    R(rec_more, REC_MORE_V1)               \
-    R(rec_ready, REC_READY_V1)             \
-    R(rec_parked, REC_PARKED_V1)           \
-    R(rec_due, REC_DUE_V1)                 \
-    R(rec_mark, REC_MARK_V1)               \
-    R(rec_run, REC_RUN_V1)                 \
-    R(rec_exec, REC_EXEC_V1)               \
-    R(rec_done, REC_DONE_V1)               \
-    R(rec_index, REC_INDEX_V1)             \
-    R(rec_count, REC_COUNT_V1)             \
-    R(rec_queue, REC_QUEUE_V1)             \
-    R(rec_handler, REC_HANDLER_V1)         \
-    R(rec_owner, REC_OWNER_V1)             \
-    R(rec_rule, REC_RULE_V1)               \
-    R(rec_limit, REC_LIMIT_V1)             \
-    R(rec_lane, REC_LANE_V1)               \
-    R(rec_counts, REC_COUNTS_V1)           \
-    R(rec_head, REC_HEAD_V1)               \
-    R(rec_alias, REC_ALIAS_V1)             \
-    R(rec_unique, REC_UNIQUE_V1)           \
-    R(rec_add_reply, REC_ADD_REPLY_V1)     \
-    R(rec_lease_reply, REC_LEASE_REPLY_V1) \
+#define ENGINE_RECORDS(R)                        \
+    R(rec_job, REC_JOB_V1)                       \
+    R(rec_more, REC_MORE_V1)                     \
+    R(rec_ready, REC_READY_V1)                   \
+    R(rec_parked, REC_PARKED_V1)                 \
+    R(rec_due, REC_DUE_V1)                       \
+    R(rec_mark, REC_MARK_V1)                     \
+    R(rec_run, REC_RUN_V1)                       \
+    R(rec_exec, REC_EXEC_V1)                     \
+    R(rec_done, REC_DONE_V1)                     \
+    R(rec_index, REC_INDEX_V1)                   \
+    R(rec_count, REC_COUNT_V1)                   \
+    R(rec_queue, REC_QUEUE_V1)                   \
+    R(rec_handler, REC_HANDLER_V1)               \
+    R(rec_owner, REC_OWNER_V1)                   \
+    R(rec_rule, REC_RULE_V1)                     \
+    R(rec_limit, REC_LIMIT_V1)                   \
+    R(rec_lane, REC_LANE_V1)                     \
+    R(rec_counts, REC_COUNTS_V1)                 \
+    R(rec_head, REC_HEAD_V1)                     \
+    R(rec_alias, REC_ALIAS_V1)                   \
+    R(rec_unique, REC_UNIQUE_V1)                 \
+    R(rec_add_reply, REC_ADD_REPLY_V1)           \
+    R(rec_lease_reply, REC_LEASE_REPLY_V1)       \
+    R(rec_schedule_name, REC_SCHEDULE_NAME_V1)   \
+    R(rec_schedule, REC_SCHEDULE_V1)             \
+    R(rec_schedule_state, REC_SCHEDULE_STATE_V1) \
+    R(rec_schedule_fill, REC_SCHEDULE_FILL_V1)   \
     R(rec_event, REC_EVENT_V1)
 
 /* clang-format off */

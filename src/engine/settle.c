@@ -5,11 +5,7 @@
 enum err settle_gather(struct engine *e, struct gather *g, const struct job *j,
                        struct errbuf *err)
 {
-    (void)e;
-    (void)g;
-    (void)j;
-    (void)err;
-    return ERR_OK;
+    return schedule_settle_gather(e, g, j, err);
 }
 
 void lease_taken(struct engine *e, struct job *j, struct now now)
@@ -39,20 +35,25 @@ void settle_outcome(struct engine *e, struct gather *g, struct job *j,
                     enum job_state state, const struct outcome *o,
                     struct now now)
 {
-    (void)e;
-    (void)g;
-    (void)j;
-    (void)state;
     (void)o;
-    (void)now;
+    schedule_settle(e, g, j, state, now);
 }
 
 enum err due_fire_other(struct engine *e, struct gather *g, enum due_kind kind,
                         uint64_t at_ms, const struct id *id, struct now now,
                         struct errbuf *err)
 {
-    if (kind == DUE_LIMIT)
+    switch (kind) {
+    case DUE_LIMIT:
         return limit_due(e, g, at_ms, id, now, err);
-    return err_set(err, ERR_CORRUPT, "family due: row of unknown kind %u",
-                   (unsigned)kind);
+    case DUE_SCHEDULE:
+        return schedule_fire(e, g, at_ms, id, now, err);
+    case DUE_SCHEDULE_FREE:
+        return schedule_free(e, g, at_ms, id, now, err);
+    case DUE_SCHEDULE_FILL:
+        return schedule_fill(e, g, at_ms, id, now, err);
+    default:
+        return err_set(err, ERR_CORRUPT, "family due: row of unknown kind %u",
+                       (unsigned)kind);
+    }
 }

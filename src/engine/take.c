@@ -139,6 +139,9 @@ static void show(struct engine *e, struct gather *g, struct job *j, lease_fn fn,
         v.trace = m.trace;
         v.meta = m.meta;
         v.tags = m.tags;
+        v.schedule = m.schedule;
+        v.nominal_ms = m.nominal_ms;
+        v.occurrence = m.occurrence;
     }
     if ((j->flags & JOBF_CHECKPOINT) != 0 &&
         body(e, g, j, BODY_CHECKPOINT, &v.checkpoint, NULL) != ERR_OK)

@@ -106,6 +106,9 @@ static void view_more(const struct engine *e, struct job_view *v,
     v->checkpoint = m->checkpoint;
     v->error = m->error;
     v->error_type = m->error_type;
+    v->schedule = m->schedule;
+    v->nominal_ms = m->nominal_ms;
+    v->occurrence = m->occurrence;
 }
 
 static enum err body(struct engine *e, struct gather *g, const struct id *id,
