@@ -31,7 +31,7 @@ proc server_output {} {
     return $text
 }
 
-proc spawn_server {} {
+proc spawn_server {{tries 5}} {
     set argv [list $::server_binary --port [srv port] --http-port 0 \
         --dir [srv dir] --logfile [srv log]]
     dict for {name value} [srv config] {
@@ -47,6 +47,13 @@ proc spawn_server {} {
             set failed [catch {$c info persistence} reply]
             $c destroy
             if {!$failed && [string match *\nloading:0* $reply]} break
+        }
+        if {![process_alive $pid] && $tries > 0 &&
+                [string match {*Address already in use*} [server_output]]} {
+            # Somebody took the port between our look and the server's.
+            dict set ::server port [free_port]
+            file delete [srv log] [srv err]
+            return [spawn_server [expr {$tries - 1}]]
         }
         if {![process_alive $pid] || [clock milliseconds] > $end} {
             error "the server did not start:\n[server_output]"
