@@ -193,6 +193,7 @@ struct engine {
     struct owner **owners;
     struct lane **lanes; /* by id; NULL: none */
     uint32_t queues_n, handlers_n, owners_n, lanes_n;
+    uint32_t queue_last; /* highest number of a queue */
     struct map lanes_by_what, shares_by_what;
     struct list touched_queues, touched_lanes, touched_counts, touched_owners;
 

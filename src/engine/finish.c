@@ -337,6 +337,8 @@ void job_finish(struct engine *e, struct gather *g, struct job *j,
 
     if (ran)
         x = exec_of(j, o, now);
+    else
+        limits_unreserve(e, j, now); /* what is kept must not say so */
     if (bucket != 0) {
         put_done(e, j, bucket, state, o, ran ? &x : NULL, now);
     } else if (ran) {

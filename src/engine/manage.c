@@ -152,9 +152,10 @@ static void choose(struct engine *e, struct job *j, const struct rec_more *m)
 static void hold(struct engine *e, struct job *j, struct now now)
 {
     struct rec_more m;
+    uint8_t from = j->state;
+    place_none(e, j, now); /* may rewrite the row that `m` points into */
     job_more(j, &m);
-    m.held_from = j->state;
-    place_none(e, j, now);
+    m.held_from = from;
     job_move(e, j, JOB_HELD);
     j->flags |= JOBF_MOVED;
     job_store(e, j, &m);

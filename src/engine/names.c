@@ -165,6 +165,8 @@ static struct queue *queue_new(struct engine *e, struct slice name, uint32_t id)
     e->queues = array_for(e->queues, &e->queues_n, id);
     ASSERT(e->queues[id] == NULL);
     e->queues[id] = q;
+    if (id > e->queue_last)
+        e->queue_last = id; /* those without a row leave gaps */
     e->stats.queues++;
     return q;
 }
@@ -206,7 +208,7 @@ struct queue *queue_make(struct engine *e, struct slice name, bool store)
     if (q == NULL) {
         if (e->stats.queues >= e->config.names_max)
             return NULL;
-        q = queue_new(e, name, (uint32_t)e->stats.queues + 1);
+        q = queue_new(e, name, e->queue_last + 1);
     }
     if (store && !q->stored)
         queue_store(e, q);

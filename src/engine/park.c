@@ -67,12 +67,14 @@ struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base)
     p->group = group_for(l, base);
     list_append(&p->group->lanes, &p->in_group);
     map_add(&e->parked_by_what, &p->by_what, parked_hash(l, base));
-    /* Until the scan at start is over there may be older rows. */
-    if (e->scan_on)
-        window_init_unread(&p->window, 0);
-    else
-        window_init(&p->window);
     e->parked_lanes_n++;
+    if (e->scan_on) {
+        /* Until the scan at start is over there may be older rows. */
+        window_init_unread(&p->window, 0);
+        lane_update(e, p);
+    } else {
+        window_init(&p->window);
+    }
     return p;
 }
 
