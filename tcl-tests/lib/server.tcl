@@ -64,8 +64,10 @@ proc spawn_server {{tries 5}} {
 
 proc process_alive {pid} {
     if {[catch {read_file /proc/$pid/stat} stat]} {return 0}
-    return [expr {[lindex [split [string range $stat \
-        [string last ) $stat]+2 end]] 0] ni {Z X}}]
+    if {[lindex [split [string range $stat \
+        [string last ) $stat]+2 end]] 0] ni {Z X}} {return 1}
+    # Its first thread has gone; the others may still hold the sockets.
+    return [expr {[llength [glob -nocomplain /proc/$pid/task/*]] > 1}]
 }
 
 proc wait_exit {pid ms} {
