@@ -18,7 +18,9 @@
  *       `------------------------- next alarm <------------------------'
  *
  * The next occurrence follows from this one's nominal time, at the moment this
- * one fires. Spread delays the alarm, not the nominal time.
+ * one fires. Spread delays the alarm, not the nominal time: by a place in the
+ * spread, or in the gap to the next time if that is shorter, which the name's
+ * hash picks.
  *
  * Invariants (schedules_check() verifies them):
  *  1. A schedule that is not paused and has a next occurrence has an alarm at

@@ -173,19 +173,20 @@ bool plan_next(const struct plan *p, int64_t after_ms, uint64_t *next_ms,
 
 uint64_t plan_due(const struct plan *p, uint64_t nominal_ms)
 {
-    uint64_t late, next;
+    uint64_t spread = p->spread_ms, next;
     unsigned marks;
-    if (p->spread_ms == 0)
+    if (spread == 0)
         return nominal_ms;
-    /* The hash decides where in the spread, so that it stays the same. */
-    late = (uint64_t)(((unsigned __int128)p->hash * p->spread_ms) >> 64);
     if (p->when == WHEN_EVERY)
         next = nominal_ms + p->every_ms;
     else if (!candidate(p, (int64_t)nominal_ms, &next, &marks))
-        return nominal_ms + late;
-    if (late >= next - nominal_ms)
-        late = next - nominal_ms - 1;
-    return nominal_ms + late;
+        next = UINT64_MAX;
+    /* A spread longer than the gap is the gap: cutting what lies behind it
+     * would pile most schedules up on its last millisecond. */
+    if (spread > next - nominal_ms)
+        spread = next - nominal_ms;
+    /* The hash decides where in the spread, so that it stays the same. */
+    return nominal_ms + (uint64_t)(((unsigned __int128)p->hash * spread) >> 64);
 }
 
 uint64_t plan_walk(const struct plan *p, uint64_t nominal_ms, uint64_t until_ms,

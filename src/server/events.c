@@ -9,10 +9,14 @@
 /* What operators read in the log, whether anybody subscribed or not. */
 #define LOGGED                                                        \
     (EVENT_BIT(EVENT_QUEUE_PAUSED) | EVENT_BIT(EVENT_QUEUE_RESUMED) | \
-     EVENT_BIT(EVENT_ENGINE_FAULT) | EVENT_BIT(EVENT_JOB_FAILED))
+     EVENT_BIT(EVENT_ENGINE_FAULT) | EVENT_BIT(EVENT_JOB_FAILED) | SCHEDULES)
+/* What is wrong with schedules; overlap is what they were told to expect. */
+#define SCHEDULES                                                            \
+    (EVENT_BIT(EVENT_SCHEDULE_MISSED) | EVENT_BIT(EVENT_SCHEDULE_REJECTED) | \
+     EVENT_BIT(EVENT_SCHEDULE_PAUSED) | EVENT_BIT(EVENT_SCHEDULE_REPAIRED))
 #define ALERTS                                                    \
     (EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_TIMEOUT) | \
-     EVENT_BIT(EVENT_ENGINE_FAULT))
+     EVENT_BIT(EVENT_ENGINE_FAULT) | SCHEDULES)
 #define EVERYTHING (EVENT_BIT(EVENT_TYPES) - 2)
 
 static void add_json_str(struct buf *out, struct slice s)
@@ -96,6 +100,16 @@ static void tell_log(const struct event *ev)
         id_text(&ev->id, text);
         say(LL_VERBOSE, "dead letter job=%.*s queue=%.*s", ID_TEXT_LEN, text,
             SLICE_FMT(ev->queue));
+        break;
+    case EVENT_SCHEDULE_PAUSED:
+    case EVENT_SCHEDULE_REJECTED:
+    case EVENT_SCHEDULE_REPAIRED:
+        say(LL_WARNING, "%s: %.*s", event_name(ev->type), SLICE_FMT(ev->text));
+        break;
+    case EVENT_SCHEDULE_MISSED:
+        /* After an outage there is one for each of them. */
+        say(LL_VERBOSE, "%s: %.*s times=%u", event_name(ev->type),
+            SLICE_FMT(ev->text), ev->n);
         break;
     default:
         break;

@@ -1,0 +1,18 @@
+start_server {tags {schedules}} {
+    test {SCHEDULE.BACKFILL makes the jobs of past times, once} {
+        r schedule.set s CRON "0 * * * *" QUEUE q PAYLOAD p
+        set to [expr {[clock milliseconds] / 3600000 * 3600000}]
+        set from [expr {$to - 119 * 3600000}]
+        assert_equal OK [r schedule.backfill s FROM $from TO $to]
+        wait_for {[dict get [r queue.info q] ready] == 120}
+        wait_for {[dict get [r schedule.get s] backfill] eq {(nil)}}
+        assert_equal OK [r schedule.backfill s FROM $from TO $to]
+        wait_for {[dict get [r schedule.get s] backfill] eq {(nil)}}
+        assert_equal 120 [dict get [r schedule.get s] manual]
+    }
+    test {a backfill of the future is refused} {
+        assert_error "ERR*future*" \
+            {r schedule.backfill s FROM 2020-01-01T00:00:00Z TO 2199-01-01T00:00:00Z}
+        assert_error "NOTFOUND*" {r schedule.backfill nobody FROM 1}
+    }
+}

@@ -1,0 +1,621 @@
+/* Schedules: SET, firing, overlap, misfire, bounds, the guardian. */
+#include "rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/core.h"
+#include "engine/schedule.h"
+
+#define SECOND 1000u
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * (uint64_t)MINUTE)
+
+static const struct job_options no_options;
+
+static struct schedule_params every(const char *name, uint64_t ms)
+{
+    return (struct schedule_params){
+        .name = slice_str(name),
+        .queue = SLICE_LIT("q"),
+        .payload = SLICE_LIT("p"),
+        .timing = {.when = WHEN_EVERY, .every_ms = ms},
+        .grace_ms = SCHEDULE_GRACE_MS,
+        .window_ms = SCHEDULE_WINDOW_MS,
+        .options = &no_options,
+    };
+}
+
+static struct schedule_params cron(const char *name, const char *pattern)
+{
+    struct schedule_params p = every(name, 0);
+    p.timing.when = WHEN_CRON;
+    p.timing.patterns[0] = slice_str(pattern);
+    p.timing.patterns_n = 1;
+    return p;
+}
+
+static enum err try_set(struct rig *r, const struct schedule_params *p,
+                        uint64_t *next_ms)
+{
+    enum err rc =
+        engine_schedule_set(r->engine, NULL, p, r->now, next_ms, &r->err);
+    rig_step(r);
+    return rc;
+}
+
+static uint64_t set(struct rig *r, const struct schedule_params *p)
+{
+    uint64_t next_ms = 0;
+    if (try_set(r, p, &next_ms) != ERR_OK)
+        fail_msg("%s", r->err.text);
+    return next_ms;
+}
+
+static struct schedule_view get(struct rig *r, const char *name)
+{
+    struct schedule_view v;
+    assert_int_equal(
+        engine_schedule_get(r->engine, NULL, slice_str(name), &v, &r->err),
+        ERR_OK);
+    return v;
+}
+
+/* To a whole minute, so that tests can count. */
+static int setup(void **state)
+{
+    rig_setup(state);
+    struct rig *r = *state;
+    rig_pass(r, MINUTE - r->now.wall_ms % MINUTE);
+    return 0;
+}
+
+/* --- SET ----------------------------------------------------------------- */
+
+static void it_fires_at_its_times_and_tells_them(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    uint64_t next = set(r, &p);
+    assert_int_equal(next, r->now.wall_ms + MINUTE);
+    rig_pass(r, MINUTE - 1);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 2), 1);
+    assert_string_equal(r->payload, "p");
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 1);
+    assert_int_equal(v.live, 1);
+    assert_int_equal(v.last_ms, next);
+    assert_int_equal(v.next_ms, next + MINUTE);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    v = get(r, "s");
+    assert_int_equal(v.live, 0);
+    assert_int_equal(v.completed, 1);
+    assert_int_equal(v.outcomes_n, 1);
+    assert_int_equal(v.outcomes[0].nominal_ms, next);
+    assert_int_equal(v.outcomes[0].state, JOB_COMPLETED);
+}
+
+static void set_again_moves_the_next_time_only_with_the_timing(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    uint64_t next = set(r, &p);
+    rig_pass(r, 30 * SECOND);
+    p.payload = SLICE_LIT("other");
+    assert_int_equal(set(r, &p), next);
+    rig_pass(r, 30 * SECOND);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_string_equal(r->payload, "other");
+    p.timing.every_ms = HOUR;
+    uint64_t hour = set(r, &p);
+    assert_int_equal(hour % HOUR, 0);
+    assert_int_equal(get(r, "s").fired, 1);
+    rig_pass(r, MINUTE);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+}
+
+static void what_cannot_fire_is_refused(void **state)
+{
+    struct rig *r = *state;
+    uint64_t next;
+    struct schedule_params p = cron("s", "0 0 30 2 *");
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    p = cron("s", "0 0 0 1 1 * 1999");
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    p = cron("s", "@reboot");
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    p = cron("s", "* * * * *");
+    p.timing.end_ms = r->now.wall_ms - 1;
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    p = cron("s", "* * * * *");
+    p.timing.zone = SLICE_LIT("Europe/Nowhere");
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    struct job_options o = {.given = GIVEN(AT), .at_ms = 1};
+    p = cron("s", "* * * * *");
+    p.options = &o;
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    struct schedule_view v;
+    assert_int_equal(
+        engine_schedule_get(r->engine, NULL, slice_str("s"), &v, &r->err),
+        ERR_NOTFOUND);
+}
+
+static void several_patterns_and_exclusions(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = cron("s", "0 * * * *");
+    p.timing.patterns[1] = SLICE_LIT("30 * * * *");
+    p.timing.patterns_n = 2;
+    p.timing.excludes[0] = SLICE_LIT("0 12 * * *");
+    p.timing.excludes_n = 1;
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    for (int i = 0; i < 48; i++)
+        rig_pass(r, 30 * MINUTE);
+    assert_int_equal(get(r, "s").fired, 47);
+}
+
+static void max_start_and_end_are_kept(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_ALLOW;
+    p.max = 3;
+    p.timing.start_ms = r->now.wall_ms + 10 * MINUTE + 7;
+    assert_int_equal(set(r, &p), p.timing.start_ms);
+    for (int i = 0; i < 30; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 3);
+    assert_int_equal(get(r, "s").next_ms, 0);
+    p.max = 5;
+    assert_int_not_equal(set(r, &p), 0);
+    for (int i = 0; i < 30; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 5);
+
+    p = every("t", MINUTE);
+    p.overlap = OVERLAP_ALLOW;
+    p.timing.end_ms = r->now.wall_ms + 5 * MINUTE;
+    set(r, &p);
+    for (int i = 0; i < 20; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "t").fired, 5);
+}
+
+static void spread_is_stable_and_before_the_next_time(void **state)
+{
+    struct rig *r = *state;
+    bool apart = false;
+    uint64_t first = 0;
+    for (int i = 0; i < 20; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "s%d", i);
+        struct schedule_params p = every(name, MINUTE);
+        p.timing.spread_ms = HOUR;
+        p.overlap = OVERLAP_ALLOW;
+        uint64_t next = set(r, &p);
+        struct schedule_view v = get(r, name);
+        assert_in_range(v.due_ms, next, next + MINUTE - 1);
+        uint64_t late = v.due_ms - next;
+        if (i == 0)
+            first = late;
+        apart = apart || late != first;
+    }
+    rig_pass(r, 2 * MINUTE);
+    struct schedule_view v = get(r, "s0");
+    assert_int_equal(v.due_ms - v.next_ms, first);
+    assert_int_equal(v.fired, v.due_ms - v.next_ms == 0 ? 2 : 1);
+    assert_true(apart);
+}
+
+static void once_at_a_time(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", 0);
+    p.timing =
+        (struct schedule_timing){.when = WHEN_AT, .at_ms = r->now.wall_ms + 5};
+    assert_int_equal(set(r, &p), r->now.wall_ms + 5);
+    rig_pass(r, 5);
+    assert_int_equal(set(r, &p), 0);
+    rig_pass(r, HOUR);
+    assert_int_equal(get(r, "s").fired, 1);
+}
+
+static void pause_resume_and_del(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    uint64_t next;
+    set(r, &p);
+    assert_int_equal(engine_schedule_pause(r->engine, NULL, slice_str("s"),
+                                           true, r->now, &next, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    rig_pass(r, 5 * MINUTE);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 0);
+    assert_int_equal(v.missed, 0);
+    assert_int_equal(engine_schedule_pause(r->engine, NULL, slice_str("s"),
+                                           false, r->now, &next, &r->err),
+                     ERR_OK);
+    assert_int_equal(next, r->now.wall_ms + MINUTE);
+    rig_step(r);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 1);
+    assert_int_equal(
+        engine_schedule_del(r->engine, NULL, slice_str("s"), &r->err), ERR_OK);
+    rig_step(r);
+    rig_pass(r, 5 * MINUTE);
+    assert_int_equal(rig_lease(r, "q", 10), 1); /* its job stayed */
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+/* --- overlap and misfire ------------------------------------------------- */
+
+/* A job runs, then `down` passes in one step, then all jobs are done one after
+ * another: what does each pair of rules make of it? */
+struct expect {
+    enum schedule_overlap overlap;
+    enum schedule_misfire misfire;
+    uint32_t fired, missed, overlapped; /* after the outage */
+    uint32_t done;                      /* jobs that ended well in the end */
+};
+
+static void play(struct rig *r, const struct expect *x)
+{
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = x->overlap;
+    p.misfire = x->misfire;
+    p.grace_ms = 10 * SECOND;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    /* Five occurrences are due; the last one 5 s ago, in its grace. */
+    uint64_t off = 5 * (uint64_t)MINUTE + 5 * SECOND;
+    r->now.wall_ms += off; /* the lease lives on */
+    rig_pass(r, 0);
+    struct schedule_view v = get(r, "s");
+    if (v.fired != x->fired || v.missed != x->missed ||
+        v.overlapped != x->overlapped)
+        fail_msg("overlap %d misfire %d: fired %d missed %d overlapped %d",
+                 x->overlap, x->misfire, (int)v.fired, (int)v.missed,
+                 (int)v.overlapped);
+    uint64_t next;
+    assert_int_equal(engine_schedule_pause(r->engine, NULL, slice_str("s"),
+                                           true, r->now, &next, &r->err),
+                     ERR_OK);
+    assert_int_equal(engine_schedule_pause(r->engine, NULL, slice_str("s"),
+                                           false, r->now, &next, &r->err),
+                     ERR_OK);
+    enum err rc = rig_ack(r, r->token[0]);
+    assert_true(rc == ERR_OK || x->overlap == OVERLAP_TERMINATE);
+    rig_pass(r, 0);
+    while (rig_lease(r, "q", 1) == 1) {
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        rig_pass(r, 0);
+    }
+    v = get(r, "s");
+    if (v.completed != x->done)
+        fail_msg("overlap %d misfire %d: done %d", x->overlap, x->misfire,
+                 (int)v.completed);
+    assert_int_equal(v.live, 0);
+    assert_int_equal(v.buffered, 0);
+}
+
+static void every_overlap_with_every_misfire(void **state)
+{
+    static const struct expect all[] = {
+        {OVERLAP_SKIP, MISFIRE_ONCE, 1, 4, 1, 1},
+        {OVERLAP_SKIP, MISFIRE_SKIP, 1, 4, 1, 1},
+        {OVERLAP_SKIP, MISFIRE_ALL, 1, 4, 5, 1},
+        {OVERLAP_BUFFER_ONE, MISFIRE_ONCE, 1, 4, 0, 2},
+        {OVERLAP_BUFFER_ONE, MISFIRE_SKIP, 1, 4, 0, 2},
+        {OVERLAP_BUFFER_ONE, MISFIRE_ALL, 1, 4, 4, 2},
+        {OVERLAP_BUFFER_ALL, MISFIRE_ONCE, 1, 4, 0, 2},
+        {OVERLAP_BUFFER_ALL, MISFIRE_SKIP, 1, 4, 0, 2},
+        {OVERLAP_BUFFER_ALL, MISFIRE_ALL, 1, 4, 0, 6},
+        {OVERLAP_CANCEL, MISFIRE_ONCE, 1, 4, 0, 2},
+        {OVERLAP_CANCEL, MISFIRE_SKIP, 1, 4, 0, 2},
+        {OVERLAP_CANCEL, MISFIRE_ALL, 1, 4, 4, 2},
+        {OVERLAP_TERMINATE, MISFIRE_ONCE, 2, 4, 0, 1},
+        {OVERLAP_TERMINATE, MISFIRE_SKIP, 2, 4, 0, 1},
+        {OVERLAP_TERMINATE, MISFIRE_ALL, 6, 4, 0, 1},
+        {OVERLAP_ALLOW, MISFIRE_ONCE, 2, 4, 0, 2},
+        {OVERLAP_ALLOW, MISFIRE_SKIP, 2, 4, 0, 2},
+        {OVERLAP_ALLOW, MISFIRE_ALL, 6, 4, 0, 6},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        void *own;
+        setup(&own);
+        play(own, &all[i]);
+        rig_teardown(&own);
+    }
+}
+
+static void what_is_outside_the_window_is_counted_only(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_ALLOW;
+    p.misfire = MISFIRE_ALL;
+    p.window_ms = 10 * MINUTE;
+    set(r, &p);
+    rig_pass(r, 100 * (uint64_t)MINUTE);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 11);  /* 0 to 10 minutes ago */
+    assert_int_equal(v.missed, 98); /* all but 0 and 1 minute ago */
+}
+
+static void a_year_of_milliseconds_is_not_walked(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", 100);
+    set(r, &p);
+    rig_pass(r, 300 * 24 * HOUR);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 1);
+    assert_int_equal(v.missed, 300 * 24 * HOUR / 100 - 1);
+}
+
+static void a_long_outage_of_a_pattern_is_walked_in_slices(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = cron("s", "* * * * * *");
+    set(r, &p);
+    rig_pass(r, HOUR + 500);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 1);
+    assert_int_equal(v.missed, 3599);
+}
+
+/* --- clocks and crashes -------------------------------------------------- */
+
+static void a_clock_that_steps_back_fires_nothing_twice(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 10);
+    r->now.wall_ms -= 5 * MINUTE;
+    for (int i = 0; i < 5; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 10);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 11);
+
+    /* Also if it is made to look from now on. */
+    uint64_t next;
+    r->now.wall_ms -= 5 * MINUTE;
+    for (int paused = 1; paused >= 0; paused--)
+        assert_int_equal(engine_schedule_pause(r->engine, NULL, slice_str("s"),
+                                               paused == 1, r->now, &next,
+                                               &r->err),
+                         ERR_OK);
+    assert_int_equal(next, r->now.wall_ms + MINUTE);
+    for (int i = 0; i < 5; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 11);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 12);
+}
+
+/* Crash after each entry of a busy quarter of an hour; what is not durable is
+ * lost, and done again. No nominal time may have two jobs, none may lack one.*/
+static void a_crash_anywhere_leaves_one_job_per_time(void **state)
+{
+    (void)state;
+    for (uint64_t keep = 0; keep < 12; keep++) {
+        void *own;
+        setup(&own);
+        struct rig *r = own;
+        struct schedule_params p = every("s", MINUTE);
+        p.overlap = OVERLAP_ALLOW;
+        p.misfire = MISFIRE_ALL;
+        set(r, &p);
+        uint64_t from = r->now.wall_ms;
+        mem_knobs(r->disk)->manual_sync = true;
+        for (int i = 0; i < 6; i++)
+            rig_pass(r, MINUTE);
+        gather_free(&r->gather);
+        engine_free(&r->engine);
+        mem_crash(&r->store, keep);
+        mem_knobs(r->disk)->manual_sync = false;
+        rig_open(r);
+        rig_pass(r, 4 * MINUTE);
+        struct schedule_view v = get(r, "s");
+        assert_int_equal(v.fired, 10);
+        assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 10);
+        assert_int_equal(v.next_ms, from + 11 * MINUTE);
+        rig_teardown(&own);
+    }
+}
+
+static void rows_that_must_be_fetched_change_nothing(void **state)
+{
+    struct rig *r = *state;
+    for (int i = 0; i < 200; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "s%d", i);
+        struct schedule_params p = every(name, MINUTE);
+        set(r, &p);
+    }
+    rig_restart(r);
+    mem_knobs(r->disk)->pending_per_1000 = 300;
+    mem_knobs(r->disk)->fetch_polls_max = 3;
+    for (int i = 0; i < 5; i++)
+        rig_pass(r, i == 0 ? MINUTE : 0);
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 200);
+}
+
+/* --- failures ------------------------------------------------------------ */
+
+static void it_pauses_after_failures_in_a_row(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(RETRIES), .retries = 0};
+    struct schedule_params p = every("s", MINUTE);
+    p.options = &o;
+    p.pause_after = 2;
+    set(r, &p);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(get(r, "s").paused, PAUSED_NOT);
+        rig_pass(r, MINUTE);
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    }
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.paused, PAUSED_BY_FAILURES);
+    assert_int_equal(v.failed, 2);
+    assert_int_equal(r->events[EVENT_SCHEDULE_PAUSED], 1);
+    rig_pass(r, 10 * MINUTE);
+    assert_int_equal(get(r, "s").fired, 2);
+}
+
+static void a_job_that_cannot_be_made_is_told(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(UNIQUE) | GIVEN(CONFLICT),
+                            .unique = SLICE_LIT("k"),
+                            .conflict = CONFLICT_REJECT};
+    struct schedule_params p = every("s", MINUTE);
+    p.options = &o;
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    rig_pass(r, MINUTE);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 1);
+    assert_int_equal(v.rejected, 1);
+    assert_true(v.error.len > 0);
+    assert_int_not_equal(v.next_ms, 0);
+}
+
+/* --- RUN, BACKFILL ------------------------------------------------------- */
+
+static void backfill_makes_what_was_not_made(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    struct id job;
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    uint64_t from = r->now.wall_ms;
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(engine_schedule_run(r->engine, NULL, slice_str("s"),
+                                         r->now, &job, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    assert_int_equal(engine_schedule_backfill(r->engine, NULL, slice_str("s"),
+                                              from - 199 * MINUTE,
+                                              r->now.wall_ms, r->now, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    assert_true(get(r, "s").filling);
+    assert_int_equal(engine_schedule_backfill(r->engine, NULL, slice_str("s"),
+                                              from, r->now.wall_ms, r->now,
+                                              &r->err),
+                     ERR_STATE);
+    rig_pass(r, 1);
+    rig_restart(r);
+    for (int i = 0; i < 20; i++)
+        rig_pass(r, 1);
+    struct schedule_view v = get(r, "s");
+    assert_false(v.filling);
+    assert_int_equal(v.fired, 10);
+    assert_int_equal(v.manual, 201);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 211);
+}
+
+/* --- the guardian -------------------------------------------------------- */
+
+static void the_guardian_mends_what_was_broken(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", HOUR * 5);
+    uint64_t next = set(r, &p);
+    struct id id = due_name_id(slice_str("s"));
+    rig_pass(r, 100);
+    /* An alarm is lost, one is too many, a job that is none is counted. */
+    r->check = false;
+    due_del(r->engine, next, DUE_SCHEDULE, &id);
+    struct due d = {
+        .at_ms = r->now.wall_ms + MINUTE, .kind = DUE_SCHEDULE, .id = id};
+    due_put(r->engine, &d, false);
+    assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 0);
+    rig_pass(r, HOUR);
+    r->check = true;
+    rig_step(r);
+    assert_int_equal(r->events[EVENT_SCHEDULE_REPAIRED], 1);
+    struct engine_stats stats;
+    engine_get_stats(r->engine, &stats);
+    assert_int_equal(stats.schedules, 1);
+    assert_int_equal(stats.schedule_repairs, 1);
+    rig_pass(r, next - r->now.wall_ms);
+    assert_int_equal(get(r, "s").fired, 1);
+}
+
+static void many_schedules_fire_and_cost_no_memory(void **state)
+{
+    struct rig *r = *state;
+    struct engine_stats before, after;
+    uint64_t next;
+    r->check = false;
+    engine_get_stats(r->engine, &before);
+    for (int i = 0; i < 20000; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "s%d", i);
+        struct schedule_params p = cron(name, "@daily");
+        assert_int_equal(
+            engine_schedule_set(r->engine, NULL, &p, r->now, &next, &r->err),
+            ERR_OK);
+        if (i % 1000 == 0)
+            rig_step(r);
+    }
+    rig_step(r);
+    rig_restart(r);
+    engine_get_stats(r->engine, &after);
+    assert_in_range(after.memory_bytes, 0, before.memory_bytes + (1 << 20));
+    rig_pass(r, next - r->now.wall_ms);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 20000);
+    rig_pass(r, HOUR);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 20000);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(it_fires_at_its_times_and_tells_them),
+        TEST(set_again_moves_the_next_time_only_with_the_timing),
+        TEST(what_cannot_fire_is_refused),
+        TEST(several_patterns_and_exclusions),
+        TEST(max_start_and_end_are_kept),
+        TEST(spread_is_stable_and_before_the_next_time),
+        TEST(once_at_a_time),
+        TEST(pause_resume_and_del),
+        TEST(every_overlap_with_every_misfire),
+        TEST(what_is_outside_the_window_is_counted_only),
+        TEST(a_year_of_milliseconds_is_not_walked),
+        TEST(a_long_outage_of_a_pattern_is_walked_in_slices),
+        TEST(a_clock_that_steps_back_fires_nothing_twice),
+        TEST(a_crash_anywhere_leaves_one_job_per_time),
+        TEST(rows_that_must_be_fetched_change_nothing),
+        TEST(it_pauses_after_failures_in_a_row),
+        TEST(a_job_that_cannot_be_made_is_told),
+        TEST(backfill_makes_what_was_not_made),
+        TEST(the_guardian_mends_what_was_broken),
+        TEST(many_schedules_fire_and_cost_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
