@@ -1,6 +1,5 @@
 /* DEAD.GROUPS: what goes wrong, and how often? */
 #include "commands/command.h"
-#include "commands/dead_reply.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
 #include "util/buf.h"
@@ -10,26 +9,6 @@ struct dead_groups_args {
     struct slice queue;
 };
 #define CMD_ARGS struct dead_groups_args
-
-enum err signature_take(struct cmd_ctx *c, struct slice text, uint64_t *out)
-{
-    uint64_t n = 0;
-    bool good = text.len == 0 || text.len == 16;
-    for (size_t i = 0; i < text.len && good; i++) {
-        char ch = text.data[i];
-        unsigned d = ch >= '0' && ch <= '9'   ? (unsigned)(ch - '0')
-                     : ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a') + 10
-                                              : 16;
-        good = d < 16;
-        n = n << 4 | d;
-    }
-    *out = n;
-    if (!good || (text.len > 0 && n == 0))
-        return err_set(&c->e, ERR_SYNTAX,
-                       "SIGNATURE is 16 hexadecimal digits, as DEAD.GROUPS "
-                       "shows them");
-    return ERR_OK;
-}
 
 struct told {
     struct cmd_ctx *c;

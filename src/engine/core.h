@@ -240,6 +240,11 @@ struct engine {
 
     struct guard guard;
     uint64_t schedule_ends; /* jobs of schedules that ended */
+    struct list chores;
+    uint32_t chores_n;
+    struct gather *chore_gather;
+    bool chore_fetching;
+    uint64_t chore_next_mono_ms;
 
     /* start */
     uint32_t load_step;
@@ -568,6 +573,15 @@ void schedule_settle(struct engine *e, struct gather *g, const struct job *j,
 /* The guardian: at the start and every hour, in slices. */
 void schedule_guard(struct engine *e, struct now now);
 MUST_USE enum err schedules_check(struct engine *e, struct errbuf *err);
+
+/* --- chore.c ------------------------------------------------------------- */
+
+void chores_init(struct engine *e);
+void chores_free(struct engine *e);
+bool chore_step(struct engine *e, struct now now);
+uint64_t chore_next_ms(const struct engine *e);
+MUST_USE enum err chore_load_row(struct engine *e, struct slice key,
+                                 struct slice value, struct errbuf *err);
 
 /* --- done.c: finished jobs ----------------------------------------------- */
 

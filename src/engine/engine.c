@@ -54,6 +54,7 @@ struct engine *engine_new(struct store *store, const struct engine_config *c)
     sessions_init(e);
     waits_init(e);
     done_init(e);
+    chores_init(e);
     window_init(&e->due);
     e->recent = mem_zalloc(RECENT_SIZE * sizeof(*e->recent));
     e->timer_gather = gather_new(store);
@@ -76,6 +77,7 @@ void engine_free(struct engine **pe)
         return;
     CHECK_OBJ(e, ENGINE);
     gather_free(&e->timer_gather);
+    chores_free(e);
     waits_free(e);
     leases_free(e);
     map_each(&e->jobs, free_job, e);
@@ -153,7 +155,7 @@ bool engine_tick(struct engine *e, struct now now)
         schedule_guard(e, now);
     if (!e->timer_fetching)
         gather_release(e->timer_gather);
-    return more;
+    return chore_step(e, now) || more;
 }
 
 bool engine_reap(struct engine *e, struct now now)
@@ -194,6 +196,7 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
                                                  : mono_of(forget, now));
     next = least(next, lease_next_ms(e));
     next = least(next, e->guard.next_mono_ms);
+    next = least(next, chore_next_ms(e));
     return least(next, session_next_ms(e));
 }
 

@@ -413,6 +413,40 @@ MUST_USE enum err engine_count(struct engine *e, struct gather *g,
                                const struct list_params *p, struct now now,
                                struct list_result *r, struct errbuf *err);
 
+/* --- chores -------------------------------------------------------------- */
+
+/* 0: no such verb. */
+enum manage_verb manage_verb_parse(struct slice word);
+
+struct bulk_params {
+    enum manage_verb verb;
+    const struct job_filter *filter; /* copied */
+    bool dry;                        /* only count */
+    uint64_t rate;                   /* jobs a second; 0: as fast as it goes */
+};
+/* Do the verb with all jobs that fit and are there now, in slices, whatever
+ * happens meanwhile. Errors: ERR_SYNTAX, ERR_LIMIT. */
+MUST_USE enum err engine_bulk(struct engine *e, const struct bulk_params *p,
+                              struct now now, struct id *chore,
+                              struct errbuf *err);
+
+struct chore_view {
+    struct id id;
+    struct slice verb, state; /* active done cancelled failed */
+    const struct job_filter *filter;
+    bool dry;
+    uint64_t rate, examined, matched, done, refused;
+    uint64_t created_ms, updated_ms, finished_ms;
+};
+typedef void (*chore_fn)(void *ud, const struct chore_view *v);
+/* Those under way and those of the last day. */
+void engine_chores(struct engine *e, chore_fn fn, void *ud);
+MUST_USE enum err engine_chore(struct engine *e, struct slice id,
+                               struct chore_view *v, struct errbuf *err);
+/* What it has done stays done. */
+MUST_USE enum err engine_chore_cancel(struct engine *e, struct slice id,
+                                      struct now now, struct errbuf *err);
+
 /* --- dead letters -------------------------------------------------------- */
 
 /* Errors of one cause: the same type, the same message but for numbers and

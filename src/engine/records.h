@@ -327,6 +327,40 @@ enum reason {
     X(u64, lost)         \
     X(u64, retried)
 
+/* named, NAMED_CHORE: id -> a chore; `filter` is a rec_filter */
+#define REC_CHORE_V1(X) \
+    X(u8, state)        \
+    X(u8, verb)         \
+    X(u8, dry)          \
+    X(u64, rate)        \
+    X(bytes, filter)    \
+    X(u8, phase)        \
+    X(bytes, next)      \
+    X(u64, created_ms)  \
+    X(u64, updated_ms)  \
+    X(u64, finished_ms) \
+    X(u64, examined)    \
+    X(u64, matched)     \
+    X(u64, done)        \
+    X(u64, refused)
+
+#define REC_FILTER_V1(X)     \
+    X(bytes, queue)          \
+    X(bytes, handler)        \
+    X(bytes, owner)          \
+    X(bytes, worker)         \
+    X(bytes, key)            \
+    X(u8, has_tag)           \
+    X(bytes, tag_key)        \
+    X(bytes, tag_value)      \
+    X(bytes, id_prefix)      \
+    X(u32, states)           \
+    X(u64, created_from_ms)  \
+    X(u64, created_to_ms)    \
+    X(u64, finished_from_ms) \
+    X(u64, finished_to_ms)   \
+    X(fix64, signature)
+
 #define REC_HEAD_V1(X) X(u64, time_ms)
 
 /* keys */
@@ -435,6 +469,8 @@ enum reason {
     R(rec_limit, REC_LIMIT_V1)                   \
     R(rec_lane, REC_LANE_V1)                     \
     R(rec_counts, REC_COUNTS_V1)                 \
+    R(rec_chore, REC_CHORE_V1)                   \
+    R(rec_filter, REC_FILTER_V1)                 \
     R(rec_head, REC_HEAD_V1)                     \
     R(rec_alias, REC_ALIAS_V1)                   \
     R(rec_unique, REC_UNIQUE_V1)                 \

@@ -105,7 +105,7 @@ static void fetched(void *ud)
 }
 
 /* An operation missed rows: bring them. */
-static void fetch(struct rig *r)
+void rig_fetch(struct rig *r)
 {
     bool done = false;
     r->fetches++;
@@ -121,7 +121,7 @@ enum err rig_try_add(struct rig *r, const struct add_params *p,
     enum err rc;
     while ((rc = engine_add(r->engine, r->gather, p, r->now, result,
                             &r->err)) == ERR_PENDING)
-        fetch(r);
+        rig_fetch(r);
     gather_release(r->gather);
     rig_step(r);
     return rc;
@@ -166,7 +166,7 @@ enum err rig_lease_with(struct rig *r, const struct lease_params *p)
         rc =
             engine_lease(r->engine, r->gather, p, r->now, on_lease, r, &r->err);
         if (rc == ERR_PENDING)
-            fetch(r);
+            rig_fetch(r);
     } while (rc == ERR_PENDING);
     gather_release(r->gather);
     rig_step(r);
@@ -197,7 +197,7 @@ enum err rig_ack(struct rig *r, struct slice token)
     struct ack_params p = {.tokens = &token, .n = 1};
     while (engine_ack(r->engine, r->gather, &p, r->now, on_verdict, r,
                       &r->err) == ERR_PENDING)
-        fetch(r);
+        rig_fetch(r);
     gather_release(r->gather);
     rig_step(r);
     return r->verdict;
@@ -207,7 +207,7 @@ enum err rig_nack_with(struct rig *r, struct nack_params p)
 {
     while (engine_nack(r->engine, r->gather, &p, r->now, on_verdict, r,
                        &r->err) == ERR_PENDING)
-        fetch(r);
+        rig_fetch(r);
     gather_release(r->gather);
     rig_step(r);
     return r->verdict;
@@ -225,7 +225,7 @@ enum err rig_release(struct rig *r, struct slice token)
 {
     while (engine_release(r->engine, r->gather, &token, 1, r->now, on_verdict,
                           r, &r->err) == ERR_PENDING)
-        fetch(r);
+        rig_fetch(r);
     gather_release(r->gather);
     rig_step(r);
     return r->verdict;
@@ -236,7 +236,7 @@ enum err rig_manage_all(struct rig *r, const struct manage_params *p)
     enum err rc;
     while ((rc = engine_manage(r->engine, r->gather, p, r->now, on_verdict, r,
                                &r->err)) == ERR_PENDING)
-        fetch(r);
+        rig_fetch(r);
     gather_release(r->gather);
     rig_step(r);
     return rc == ERR_OK ? r->verdict : rc;
@@ -283,7 +283,7 @@ uint32_t rig_executions(struct rig *r, struct id id)
             engine_executions(r->engine, r->gather, slice_of(text, ID_TEXT_LEN),
                               r->now, on_execution, &n, &r->err);
         if (rc == ERR_PENDING)
-            fetch(r);
+            rig_fetch(r);
     } while (rc == ERR_PENDING);
     gather_release(r->gather);
     assert_int_equal(rc, ERR_OK);
@@ -298,7 +298,7 @@ enum job_state rig_state(struct rig *r, struct id id)
     id_text(&id, text);
     while ((rc = engine_get(r->engine, r->gather, slice_of(text, ID_TEXT_LEN),
                             r->now, &v, &r->err)) == ERR_PENDING)
-        fetch(r);
+        rig_fetch(r);
     gather_release(r->gather);
     return rc == ERR_OK ? v.state : (enum job_state)0;
 }

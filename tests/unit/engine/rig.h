@@ -49,6 +49,8 @@ void rig_close(struct rig *r);
 /* Power off and on again; everything committed was durable. */
 void rig_restart(struct rig *r);
 
+/* An operation with r->gather missed rows: bring them. */
+void rig_fetch(struct rig *r);
 /* Commit, poll, check. */
 void rig_step(struct rig *r);
 /* Time passes; timers run until nothing is due. */

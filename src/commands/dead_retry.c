@@ -1,0 +1,56 @@
+/* DEAD.RETRY: take dead letters back. */
+#include "commands/chore_reply.h"
+#include "commands/command.h"
+#include "commands/dead_reply.h"
+#include "commands/job_reply.h"
+#include "engine/engine.h"
+
+struct dead_retry_args {
+    uint64_t given[2];
+    struct slice queue, id, signature;
+    bool all;
+    uint64_t rate;
+};
+#define CMD_ARGS struct dead_retry_args
+
+static enum err dead_retry_exec(struct cmd_ctx *c)
+{
+    struct dead_retry_args *a = c->args;
+    struct job_filter f = {.queue = a->queue, .states = 1u << JOB_FAILED};
+    if (cmd_given(c, "ID"))
+        return dead_one(c, MANAGE_RETRY, a->queue, a->id);
+    if (!a->all && !cmd_given(c, "SIGNATURE"))
+        return err_set(&c->e, ERR_SYNTAX, "say which: ID, SIGNATURE or ALL");
+    enum err rc = signature_take(c, a->signature, &f.signature);
+    return rc != ERR_OK ? rc
+                        : reply_bulk_begun(c, MANAGE_RETRY, &f, false, a->rate);
+}
+
+static const struct arg args[] = {
+    {"queue", OPT(NAME, queue), .key = true, .help = "its name"},
+    {0},
+};
+
+static const struct opt opts[] = {
+    {"ID", OPT(BYTES, id), "this one", .value = "id", .group = "which"},
+    {"SIGNATURE", OPT(BYTES, signature), "those of this group (DEAD.GROUPS)",
+     .value = "s", .min = 16, .max = 16, .group = "which"},
+    {"ALL", OPT(FLAG, all), "all of the queue", .group = "which"},
+    {"RATE", OPT(U64, rate), "so many a second", .value = "n", .min = 1,
+     .max = 1000000},
+    {0},
+};
+
+const struct command cmd_dead_retry = {
+    .name = "DEAD.RETRY",
+    .group = "jobs",
+    .summary = "Take dead letters back: one, a group, or all.",
+    .since = "0.1",
+    .reply = "with ID OK; else the id of a chore: see CHORE.GET",
+    .flags = CMD_WRITE | CMD_NEW_WORK,
+    CMD_PARSED(args, opts),
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_STATE,
+                                 ERR_EXISTS, ERR_NOSPACE, ERR_LIMIT, ERR_OK},
+    .exec = dead_retry_exec,
+    .example = "DEAD.RETRY emails ALL RATE 100",
+};

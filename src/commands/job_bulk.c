@@ -1,0 +1,54 @@
+/* JOB.BULK: one verb for all jobs that fit. */
+#include "commands/chore_reply.h"
+#include "commands/command.h"
+#include "commands/job_filter.h"
+#include "engine/engine.h"
+
+struct bulk_args {
+    uint64_t given[2];
+    struct slice verb;
+    struct filter_args f;
+    bool dry;
+    uint64_t rate;
+};
+#define CMD_ARGS struct bulk_args
+
+static enum err bulk_exec(struct cmd_ctx *c)
+{
+    struct bulk_args *a = c->args;
+    struct job_filter f;
+    enum manage_verb verb = manage_verb_parse(a->verb);
+    if ((unsigned)verb == 0)
+        return err_set(&c->e, ERR_SYNTAX,
+                       "verb is cancel, runnow, hold, unhold, retry or delete");
+    enum err rc = filter_take(c, &a->f, &f);
+    return rc != ERR_OK ? rc : reply_bulk_begun(c, verb, &f, a->dry, a->rate);
+}
+
+static const struct arg args[] = {
+    {"verb", OPT(NAME, verb),
+     .help = "cancel, runnow, hold, unhold, retry or delete"},
+    {0},
+};
+
+static const struct opt opts[] = {
+    JOB_FILTER_ROWS,
+    {"DRYRUN", OPT(FLAG, dry), "only count them"},
+    {"RATE", OPT(U64, rate), "so many a second", .value = "n", .min = 1,
+     .max = 1000000},
+    {0},
+};
+
+const struct command cmd_job_bulk = {
+    .name = "JOB.BULK",
+    .group = "jobs",
+    .summary = "Do a verb with all jobs that fit and are there now, in the "
+               "background.",
+    .since = "0.1",
+    .reply = "the id of a chore: see CHORE.GET",
+    .flags = CMD_WRITE,
+    CMD_PARSED(args, opts),
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_LIMIT, ERR_OK},
+    .exec = bulk_exec,
+    .example = "JOB.BULK retry QUEUE emails STATE failed RATE 100",
+};

@@ -1,0 +1,483 @@
+/* Chores: work that touches more jobs than one call may.
+ *
+ *     JOB.BULK, QUEUE.PURGE, DEAD.RETRY --> chore: verb, filter, position
+ *     engine_tick() --> a slice: walk on, do the verb, write the position
+ *
+ * The position and what was done lie in one entry, so after a crash a chore
+ * goes on exactly behind what it has done. A slice is a bounded number of rows
+ * and jobs, about a millisecond; a chore with a rate waits between slices.
+ * Chores take turns. A chore reads with a gather of its own: while its rows are
+ * fetched, timers and commands go on.
+ *
+ * Only jobs that were there when the chore began are touched: a job that is
+ * retried and fails again is not retried for ever. Each verb looks only where
+ * it can do something, so what a cancelled job becomes is not met again.
+ */
+#include "engine/core.h"
+
+#define SLICE_ROWS 256
+#define SLICE_JOBS 64
+#define CHORES_MAX 1000
+#define KEPT_MS ((uint64_t)24 * 3600 * 1000)
+
+enum chore_state {
+    CHORE_ACTIVE = 1, /* stored: never renumber */
+    CHORE_DONE = 2,
+    CHORE_CANCELLED = 3,
+    CHORE_FAILED = 4,
+};
+
+static const char *const state_names[] = {
+    [CHORE_ACTIVE] = "active",
+    [CHORE_DONE] = "done",
+    [CHORE_CANCELLED] = "cancelled",
+    [CHORE_FAILED] = "failed",
+};
+
+static const char *const verb_names[] = {
+    [MANAGE_CANCEL] = "cancel", [MANAGE_RUNNOW] = "runnow",
+    [MANAGE_HOLD] = "hold",     [MANAGE_UNHOLD] = "unhold",
+    [MANAGE_RETRY] = "retry",   [MANAGE_DELETE] = "delete",
+};
+
+struct chore {
+    struct list in_all;
+    struct id id;
+    struct rec_chore r; /* slices point into `row` */
+    struct buf row;
+    struct job_filter filter; /* slices too */
+    struct list_pos pos;
+    uint64_t next_mono_ms; /* a rate lets it go on then */
+};
+
+#define LIVE_WAITING                                             \
+    (1u << JOB_BLOCKED | 1u << JOB_SCHEDULED | 1u << JOB_READY | \
+     1u << JOB_PARKED | 1u << JOB_RETRYING | 1u << JOB_HELD)
+#define ENDED                                                       \
+    (1u << JOB_COMPLETED | 1u << JOB_FAILED | 1u << JOB_CANCELLED | \
+     1u << JOB_EXPIRED)
+
+/* The states in which each verb does something. */
+static const uint32_t states_of[] = {
+    [MANAGE_CANCEL] = LIVE_WAITING | 1u << JOB_RUNNING,
+    [MANAGE_RUNNOW] = 1u << JOB_SCHEDULED | 1u << JOB_RETRYING,
+    [MANAGE_HOLD] = LIVE_WAITING & ~(1u << JOB_HELD),
+    [MANAGE_UNHOLD] = 1u << JOB_HELD,
+    [MANAGE_RETRY] = ENDED,
+    [MANAGE_DELETE] = LIVE_WAITING | ENDED,
+};
+
+enum manage_verb manage_verb_parse(struct slice word)
+{
+    for (unsigned v = MANAGE_CANCEL; v <= MANAGE_DELETE; v++)
+        if (slice_eq_nocase(word, slice_str(verb_names[v])))
+            return (enum manage_verb)v;
+    return (enum manage_verb)0;
+}
+
+/* --- rows ---------------------------------------------------------------- */
+
+static void filter_encode(const struct job_filter *f, struct buf *out)
+{
+    struct rec_filter r = {.queue = f->queue,
+                           .handler = f->handler,
+                           .owner = f->owner,
+                           .worker = f->worker,
+                           .key = f->key,
+                           .has_tag = f->has_tag,
+                           .tag_key = f->tag_key,
+                           .tag_value = f->tag_value,
+                           .id_prefix = f->id_prefix,
+                           .states = f->states,
+                           .created_from_ms = f->created_from_ms,
+                           .created_to_ms = f->created_to_ms,
+                           .finished_from_ms = f->finished_from_ms,
+                           .finished_to_ms = f->finished_to_ms,
+                           .signature = f->signature};
+    size_t len = rec_filter_size(&r);
+    buf_clear(out);
+    rec_filter_encode(&r, buf_room(out, len));
+    out->len = len;
+}
+
+static bool filter_decode(struct job_filter *f, struct slice bytes)
+{
+    struct rec_filter r;
+    if (!rec_filter_decode(&r, bytes))
+        return false;
+    *f = (struct job_filter){.queue = r.queue,
+                             .handler = r.handler,
+                             .owner = r.owner,
+                             .worker = r.worker,
+                             .key = r.key,
+                             .has_tag = r.has_tag != 0,
+                             .tag_key = r.tag_key,
+                             .tag_value = r.tag_value,
+                             .id_prefix = r.id_prefix,
+                             .states = r.states,
+                             .created_from_ms = r.created_from_ms,
+                             .created_to_ms = r.created_to_ms,
+                             .finished_from_ms = r.finished_from_ms,
+                             .finished_to_ms = r.finished_to_ms,
+                             .signature = r.signature};
+    return true;
+}
+
+static void chore_store(struct engine *e, struct chore *c)
+{
+    struct key k;
+    c->r.phase = c->pos.end ? 2 : c->pos.done ? 1 : 0;
+    c->r.next = key_slice(&c->pos.next);
+    rec_chore_encode(&c->r,
+                     store_put(e->store, FAMILY_NAMED,
+                               key_named(&k, NAMED_CHORE, id_slice(&c->id)),
+                               rec_chore_size(&c->r), false));
+}
+
+/* Take the row's bytes as the chore's own; slices point into them. */
+static bool chore_take(struct chore *c, struct slice bytes)
+{
+    buf_clear(&c->row);
+    buf_add_slice(&c->row, bytes);
+    if (!rec_chore_decode(&c->r, buf_slice(&c->row)) ||
+        c->r.verb < MANAGE_CANCEL || c->r.verb > MANAGE_DELETE ||
+        c->r.state < CHORE_ACTIVE || c->r.state > CHORE_FAILED ||
+        c->r.next.len > KEY_MAX || !filter_decode(&c->filter, c->r.filter))
+        return false;
+    c->pos.done = c->r.phase >= 1;
+    c->pos.end = c->r.phase >= 2;
+    c->pos.next.len = (uint16_t)c->r.next.len;
+    memcpy(c->pos.next.bytes, c->r.next.data, c->r.next.len);
+    return true;
+}
+
+static void chore_free(struct engine *e, struct chore *c)
+{
+    list_remove(&c->in_all);
+    e->chores_n--;
+    buf_release(&c->row);
+    mem_free(c);
+}
+
+static void chore_forget(struct engine *e, struct chore *c)
+{
+    struct key k;
+    store_del(e->store, FAMILY_NAMED,
+              key_named(&k, NAMED_CHORE, id_slice(&c->id)));
+    chore_free(e, c);
+}
+
+static struct chore *chore_new(struct engine *e, const struct id *id)
+{
+    struct chore *c = NEW(struct chore);
+    c->id = *id;
+    list_append(&e->chores, &c->in_all);
+    e->chores_n++;
+    return c;
+}
+
+enum err chore_load_row(struct engine *e, struct slice key, struct slice value,
+                        struct errbuf *err)
+{
+    uint8_t kind;
+    struct slice name;
+    struct id id;
+    if (!key_parse_named(key, &kind, &name) || name.len != ID_LEN)
+        return err_set(err, ERR_CORRUPT, "family named: bad key of a chore");
+    memcpy(id.bytes, name.data, ID_LEN);
+    struct chore *c = chore_new(e, &id);
+    if (chore_take(c, value))
+        return ERR_OK;
+    chore_free(e, c);
+    return err_set(err, ERR_CORRUPT, "family named: bad row of a chore");
+}
+
+void chores_init(struct engine *e)
+{
+    list_init(&e->chores);
+    e->chore_gather = gather_new(e->store);
+}
+
+void chores_free(struct engine *e)
+{
+    gather_free(&e->chore_gather);
+    struct list *it;
+    while ((it = list_first(&e->chores)) != NULL)
+        chore_free(e, CONTAINER_OF(it, struct chore, in_all));
+}
+
+/* --- a slice ------------------------------------------------------------- */
+
+static void chore_end(struct engine *e, struct chore *c, enum chore_state how,
+                      struct now now)
+{
+    c->r.state = (uint8_t)how;
+    c->r.finished_ms = now.wall_ms;
+    chore_store(e, c);
+}
+
+static void fetched(void *ud)
+{
+    struct engine *e = ud;
+    CHECK_OBJ(e, ENGINE);
+    e->chore_fetching = false;
+}
+
+static void take_id(void *ud, const struct job_view *v)
+{
+    buf_add(ud, v->id.bytes, ID_LEN);
+}
+
+static struct id id_at(const struct buf *ids, size_t i)
+{
+    struct id id;
+    memcpy(id.bytes, ids->data + i * ID_LEN, ID_LEN);
+    return id;
+}
+
+/* Is all at hand that the verb needs for these jobs? */
+static enum err rehearse(struct engine *e, const struct manage *a,
+                         const struct buf *ids, struct now now)
+{
+    enum err all = ERR_OK;
+    struct errbuf err;
+    for (size_t i = 0; i < ids->len / ID_LEN; i++) {
+        struct id id = id_at(ids, i);
+        if (manage_examine(e, e->chore_gather, a, &id, now, &err) ==
+            ERR_PENDING)
+            all = ERR_PENDING;
+    }
+    return all;
+}
+
+static void act(struct engine *e, struct chore *c, const struct manage *a,
+                const struct buf *ids, struct now now)
+{
+    struct errbuf err;
+    for (size_t i = 0; i < ids->len / ID_LEN; i++) {
+        struct id id = id_at(ids, i);
+        struct gather *g = e->chore_gather;
+        enum err rc = manage_examine(e, g, a, &id, now, &err);
+        if (rc == ERR_PENDING) /* evicted, or changed by one before it */
+            rc = manage_examine(e, g = NULL, a, &id, now, &err);
+        if (rc == ERR_OK)
+            rc = manage_do(e, g, a, &id, now, &err);
+        if (rc == ERR_PENDING)
+            rc = manage_do(e, NULL, a, &id, now, &err);
+        if (rc == ERR_OK || rc == ERR_BUSY)
+            c->r.done++;
+        else
+            c->r.refused++;
+    }
+}
+
+static uint32_t jobs_of_slice(const struct engine *e, const struct chore *c)
+{
+    uint64_t most =
+        e->config.slice_ops < SLICE_JOBS ? e->config.slice_ops : SLICE_JOBS;
+    /* Twenty slices a second, or one job at a time. */
+    if (c->r.rate > 0 && c->r.rate / 20 < most)
+        most = c->r.rate / 20 + 1;
+    if (c->r.dry != 0)
+        most = SLICE_ROWS;
+    return (uint32_t)most;
+}
+
+static enum err slice(struct engine *e, struct chore *c, struct now now,
+                      struct errbuf *err)
+{
+    struct manage a = {.verb = (enum manage_verb)c->r.verb};
+    struct list_pos pos = c->pos;
+    struct list_result found;
+    struct buf ids = {0};
+    enum err rc =
+        list_walk(e, e->chore_gather, &c->filter, &pos, jobs_of_slice(e, c),
+                  SLICE_ROWS, now, take_id, &ids, &found, err);
+    if (rc == ERR_OK && c->r.dry == 0)
+        rc = rehearse(e, &a, &ids, now);
+    if (rc == ERR_OK) {
+        if (c->r.dry == 0)
+            act(e, c, &a, &ids, now);
+        c->pos = pos;
+        c->r.examined += found.examined;
+        c->r.matched += found.n;
+        c->r.updated_ms = now.wall_ms;
+        if (c->r.rate > 0 && c->r.dry == 0)
+            c->next_mono_ms = now.mono_ms + found.n * 1000 / c->r.rate;
+        if (pos.end)
+            chore_end(e, c, CHORE_DONE, now);
+        else
+            chore_store(e, c);
+    }
+    buf_release(&ids);
+    return rc;
+}
+
+bool chore_step(struct engine *e, struct now now)
+{
+    if (e->chore_fetching)
+        return false;
+    uint64_t next = UINT64_MAX;
+    struct chore *ready = NULL;
+    LIST_FOR (it, &e->chores) {
+        struct chore *c = CONTAINER_OF(it, struct chore, in_all);
+        if (c->r.state != CHORE_ACTIVE)
+            continue;
+        if (ready == NULL && c->next_mono_ms <= now.mono_ms)
+            ready = c;
+        else if (c->next_mono_ms < next)
+            next = c->next_mono_ms;
+    }
+    if (ready != NULL) {
+        struct errbuf err;
+        enum err rc = slice(e, ready, now, &err);
+        if (rc == ERR_PENDING) {
+            e->chore_fetching = true;
+            store_fetch(e->store, e->chore_gather, fetched, e);
+            return false;
+        }
+        gather_release(e->chore_gather);
+        if (rc != ERR_OK) {
+            fault(e, now, &err);
+            chore_end(e, ready, CHORE_FAILED, now);
+        }
+        /* The others first. */
+        list_remove(&ready->in_all);
+        list_append(&e->chores, &ready->in_all);
+        if (ready->r.state == CHORE_ACTIVE && ready->next_mono_ms < next)
+            next = ready->next_mono_ms;
+    }
+    e->chore_next_mono_ms = next;
+    return next <= now.mono_ms;
+}
+
+uint64_t chore_next_ms(const struct engine *e)
+{
+    return e->chore_fetching ? UINT64_MAX : e->chore_next_mono_ms;
+}
+
+/* --- operations ---------------------------------------------------------- */
+
+/* Old ones go when a new one comes. */
+static void forget_old(struct engine *e, struct now now)
+{
+    LIST_FOR (it, &e->chores) {
+        struct chore *c = CONTAINER_OF(it, struct chore, in_all);
+        if (c->r.state != CHORE_ACTIVE &&
+            (c->r.finished_ms + KEPT_MS <= now.wall_ms ||
+             e->chores_n >= CHORES_MAX))
+            chore_forget(e, c);
+    }
+}
+
+enum err engine_bulk(struct engine *e, const struct bulk_params *p,
+                     struct now now, struct id *id, struct errbuf *err)
+{
+    static const struct queue anywhere;
+    struct job_filter f = *p->filter;
+    uint32_t may = states_of[p->verb];
+    enum err rc = list_examine(&f, err);
+    if (rc != ERR_OK)
+        return rc;
+    f.states = f.states == 0 ? may : f.states & may;
+    if (f.states == 0)
+        return err_set(err, ERR_SYNTAX,
+                       "%s does nothing to jobs in the states asked for",
+                       verb_names[p->verb]);
+    forget_old(e, now);
+    if (e->chores_n >= CHORES_MAX)
+        return err_set(err, ERR_LIMIT, "there are %d chores already",
+                       CHORES_MAX);
+    /* What comes later is not meant. */
+    if (f.created_to_ms == 0 || f.created_to_ms > e->id_ms)
+        f.created_to_ms = e->id_ms > now.wall_ms ? e->id_ms : now.wall_ms;
+    if ((f.states & ~(uint32_t)ENDED) == 0 &&
+        (f.finished_to_ms == 0 || f.finished_to_ms > now.wall_ms))
+        f.finished_to_ms = now.wall_ms;
+    *id = id_next(e, &anywhere, now);
+    struct buf filter = {0}, row = {0};
+    filter_encode(&f, &filter);
+    struct rec_chore r = {.state = CHORE_ACTIVE,
+                          .verb = (uint8_t)p->verb,
+                          .dry = p->dry,
+                          .rate = p->rate,
+                          .filter = buf_slice(&filter),
+                          .created_ms = now.wall_ms,
+                          .updated_ms = now.wall_ms};
+    size_t len = rec_chore_size(&r);
+    rec_chore_encode(&r, buf_room(&row, len));
+    row.len = len;
+    struct chore *c = chore_new(e, id);
+    bool good = chore_take(c, buf_slice(&row));
+    ASSERT(good);
+    chore_store(e, c);
+    e->chore_next_mono_ms = 0;
+    buf_release(&filter);
+    buf_release(&row);
+    return ERR_OK;
+}
+
+static void view_of(const struct chore *c, struct chore_view *v)
+{
+    *v = (struct chore_view){
+        .id = c->id,
+        .verb = slice_str(verb_names[c->r.verb]),
+        .state = slice_str(state_names[c->r.state]),
+        .filter = &c->filter,
+        .dry = c->r.dry != 0,
+        .rate = c->r.rate,
+        .examined = c->r.examined,
+        .matched = c->r.matched,
+        .done = c->r.done,
+        .refused = c->r.refused,
+        .created_ms = c->r.created_ms,
+        .updated_ms = c->r.updated_ms,
+        .finished_ms = c->r.finished_ms,
+    };
+}
+
+static struct chore *find(struct engine *e, struct slice text)
+{
+    struct id id;
+    if (!id_parse(text, &id))
+        return NULL;
+    LIST_FOR (it, &e->chores) {
+        struct chore *c = CONTAINER_OF(it, struct chore, in_all);
+        if (id_eq(&c->id, &id))
+            return c;
+    }
+    return NULL;
+}
+
+void engine_chores(struct engine *e, chore_fn fn, void *ud)
+{
+    LIST_FOR (it, &e->chores) {
+        struct chore_view v;
+        view_of(CONTAINER_OF(it, struct chore, in_all), &v);
+        fn(ud, &v);
+    }
+}
+
+enum err engine_chore(struct engine *e, struct slice id, struct chore_view *v,
+                      struct errbuf *err)
+{
+    struct chore *c = find(e, id);
+    if (c == NULL)
+        return err_set(err, ERR_NOTFOUND, "no such chore");
+    view_of(c, v);
+    return ERR_OK;
+}
+
+enum err engine_chore_cancel(struct engine *e, struct slice id, struct now now,
+                             struct errbuf *err)
+{
+    struct chore *c = find(e, id);
+    if (c == NULL)
+        return err_set(err, ERR_NOTFOUND, "no such chore");
+    if (c->r.state == CHORE_CANCELLED)
+        return ERR_OK;
+    if (c->r.state != CHORE_ACTIVE)
+        return err_set(err, ERR_FINISHED, "the chore has already ended");
+    chore_end(e, c, CHORE_CANCELLED, now);
+    return ERR_OK;
+}

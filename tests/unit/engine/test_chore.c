@@ -1,0 +1,185 @@
+/* Lists, and chores that walk them. */
+#include "rig.h"
+
+struct seen {
+    struct id ids[600];
+    uint32_t n;
+};
+
+static void see(void *ud, const struct job_view *v)
+{
+    struct seen *s = ud;
+    s->ids[s->n++] = v->id;
+}
+
+static void fill(struct rig *r, const char *queue, int n)
+{
+    r->check = false; /* a recount per job would take its square */
+    for (int i = 0; i < n; i++) {
+        struct job_options o = {.given = GIVEN(DELAY) * (unsigned)(i % 3 == 0),
+                                .delay_ms = 3600000};
+        rig_add(r, queue, "x", &o);
+    }
+    r->check = true;
+    rig_step(r);
+}
+
+static struct chore_view chore(struct rig *r, struct id id)
+{
+    char text[ID_TEXT_LEN];
+    struct chore_view v;
+    id_text(&id, text);
+    assert_int_equal(
+        engine_chore(r->engine, slice_of(text, ID_TEXT_LEN), &v, &r->err),
+        ERR_OK);
+    return v;
+}
+
+static struct id bulk(struct rig *r, struct bulk_params p)
+{
+    struct id id;
+    enum err rc = engine_bulk(r->engine, &p, r->now, &id, &r->err);
+    if (rc != ERR_OK)
+        fail_msg("bulk: %s", r->err.text);
+    rig_step(r);
+    return id;
+}
+
+static void a_walk_tells_every_job_once(void **state)
+{
+    struct rig *r = *state;
+    fill(r, "q", 300);
+    assert_int_equal(rig_lease(r, "q", 50), 50);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(rig_ack(r, r->token[i]), ERR_OK);
+    rig_restart(r);
+    struct job_filter f = {.queue = SLICE_LIT("q")};
+    struct list_params p = {.filter = &f, .count = 7};
+    struct list_result res = {0};
+    struct seen s = {0};
+    char cursor[CURSOR_MAX];
+    do {
+        memcpy(cursor, res.cursor, sizeof(cursor));
+        p.cursor = slice_str(cursor);
+        uint32_t had = s.n;
+        while (engine_list(r->engine, r->gather, &p, r->now, see, &s, &res,
+                           &r->err) == ERR_PENDING) {
+            s.n = had;
+            rig_fetch(r);
+        }
+        assert_true(s.n - had <= 7);
+    } while (res.cursor[0] != '\0');
+    assert_int_equal(s.n, 300);
+    for (uint32_t i = 1; i < 250; i++)
+        assert_true(id_cmp(&s.ids[i - 1], &s.ids[i]) < 0);
+}
+
+static void a_chore_cancels_what_fits_and_survives_a_restart(void **state)
+{
+    struct rig *r = *state;
+    fill(r, "q", 500);
+    fill(r, "other", 20);
+    struct job_filter f = {.queue = SLICE_LIT("q")};
+    struct id id =
+        bulk(r, (struct bulk_params){.verb = MANAGE_CANCEL, .filter = &f});
+    for (int i = 0; i < 3; i++) {
+        (void)engine_tick(r->engine, r->now);
+        rig_step(r);
+        rig_restart(r);
+    }
+    assert_true(chore(r, id).done > 0);
+    assert_true(chore(r, id).done < 500);
+    rig_add(r, "q", "late", NULL); /* in the same millisecond, or later */
+    r->now.wall_ms += 5;
+    struct id late = rig_add(r, "q", "late", NULL).id;
+    rig_pass(r, 0);
+    struct chore_view v = chore(r, id);
+    assert_string_equal(v.state.data, "done");
+    assert_in_range(v.done, 500, 501);
+    assert_int_equal(v.refused, 0);
+    assert_int_equal(rig_state(r, late), JOB_READY);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_CANCELLED], v.done);
+    assert_int_equal(rig_queue(r, "other").jobs[JOB_READY], 13);
+}
+
+static void a_retry_of_all_does_not_take_back_what_fails_again(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(RETRIES)};
+    for (int i = 0; i < 100; i++)
+        rig_add(r, "q", "x", &o);
+    assert_int_equal(rig_lease(r, "q", 100), 100);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(rig_nack(r, r->token[i]), ERR_OK);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_FAILED], 100);
+    struct job_filter f = {.queue = SLICE_LIT("q"), .states = 1u << JOB_FAILED};
+    struct id id =
+        bulk(r, (struct bulk_params){.verb = MANAGE_RETRY, .filter = &f});
+    r->now.wall_ms += 10;
+    for (int i = 0; i < 200; i++) {
+        (void)engine_tick(r->engine, r->now);
+        if (rig_lease(r, "q", 1) == 1)
+            assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    }
+    assert_int_equal(chore(r, id).done, 100);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_FAILED], 100);
+}
+
+static void a_dry_run_counts_and_a_rate_slows_down(void **state)
+{
+    struct rig *r = *state;
+    fill(r, "q", 90);
+    struct job_filter f = {.queue = SLICE_LIT("q"),
+                           .states = 1u << JOB_SCHEDULED};
+    struct bulk_params p = {.verb = MANAGE_RUNNOW, .filter = &f, .dry = true};
+    struct id dry = bulk(r, p);
+    rig_pass(r, 0);
+    assert_int_equal(chore(r, dry).matched, 30);
+    assert_int_equal(chore(r, dry).done, 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_SCHEDULED], 30);
+    p.dry = false;
+    p.rate = 10;
+    struct id slow = bulk(r, p);
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, 100);
+    assert_in_range(chore(r, slow).done, 9, 12);
+    char text[ID_TEXT_LEN];
+    id_text(&slow, text);
+    assert_int_equal(engine_chore_cancel(r->engine, slice_of(text, ID_TEXT_LEN),
+                                         r->now, &r->err),
+                     ERR_OK);
+    rig_pass(r, 10000);
+    assert_in_range(chore(r, slow).done, 9, 12);
+}
+
+static void a_purge_leaves_the_counters_right(void **state)
+{
+    struct rig *r = *state;
+    mem_knobs(r->disk)->pending_per_1000 = 300;
+    fill(r, "q", 300);
+    assert_int_equal(rig_lease(r, "q", 3), 3);
+    struct job_filter f = {.queue = SLICE_LIT("q"),
+                           .states = (1u << JOB_RUNNING) - 2};
+    struct id id =
+        bulk(r, (struct bulk_params){.verb = MANAGE_DELETE, .filter = &f});
+    for (int i = 0; i < 100 && chore(r, id).finished_ms == 0; i++)
+        rig_pass(r, 1);
+    struct queue_view v = rig_queue(r, "q");
+    assert_int_equal(v.jobs[JOB_READY] + v.jobs[JOB_SCHEDULED], 0);
+    assert_int_equal(v.jobs[JOB_RUNNING], 3);
+    assert_int_equal(v.jobs[JOB_CANCELLED], 0);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_walk_tells_every_job_once),
+        T(a_chore_cancels_what_fits_and_survives_a_restart),
+        T(a_retry_of_all_does_not_take_back_what_fails_again),
+        T(a_dry_run_counts_and_a_rate_slows_down),
+        T(a_purge_leaves_the_counters_right),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
