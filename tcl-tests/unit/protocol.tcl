@@ -49,11 +49,12 @@ while True:
         assert_equal standalone [dict get [r HeLLo 2] mode]
     }
 }
-start_server {tags {protocol} config {unixsocket /tmp/belfry-tcl-test.sock}} {
+set sock /tmp/belfry-tcl.[pid].sock
+start_server [list tags protocol config [list unixsocket $sock]] {
     test {a Unix socket serves, too} {
-        set c [resp::client new /tmp/belfry-tcl-test.sock]
+        set c [resp::client new $::sock]
         assert_equal PONG [$c ping]
-        assert_match {*addr=/tmp/belfry-tcl-test.sock:0 *flags=U*} [$c client info]
+        assert_match "*addr=$::sock:0 *flags=U*" [$c client info]
         $c destroy
     }
 }
