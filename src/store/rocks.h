@@ -95,8 +95,9 @@ struct rocks {
     bool applier_runs, reader_runs;
     /* The applier's: */
     uint64_t unflushed_bytes;
-    bool ballast;            /* it is there */
-    struct dropped *dropped; /* whole buckets, until their files can go */
+    bool ballast;              /* it is there */
+    uint64_t refused_since_ms; /* by a base that has room; 0: not */
+    struct dropped *dropped;   /* whole buckets, until their files can go */
     size_t dropped_len, dropped_cap;
 
     struct rocks_backup *backup; /* under way, or NULL */

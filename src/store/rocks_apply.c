@@ -10,13 +10,20 @@
  *  5. The loop takes the generation back and lets the log go up to the flushed
  *     index.
  *
- * How it fails: a write that fails (full disk) changed nothing; it is tried
- * again until it works, and what comes after waits. Reads are not disturbed,
- * because the generation stays in the overlay.
+ * How it fails: a write that fails changed nothing; it is tried again until it
+ * works, and what comes after waits. Reads are not disturbed, because the
+ * generation stays in the overlay.
+ *
+ * A full disk must not reach RocksDB at all: an atomic flush that meets it can
+ * leave two of its threads waiting for each other for ever (7.8.3; seen in one
+ * of eight runs of tests/rigs/nospace). So nothing is applied that could not be
+ * flushed as well, and a base that still refuses long after there is room ends
+ * the process: what was acknowledged is in the log, and a start works.
  */
 #include <errno.h>
 #include <sys/statvfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "store/key.h"
 #include "store/records.h"
@@ -25,6 +32,9 @@
 #include "util/logger.h"
 
 #define SPACE_CHECK_MS 500
+#define MARGIN_MIN ((uint64_t)1 << 20)
+#define MARGIN_MAX ((uint64_t)16 << 20)
+#define STUCK_MS 30000
 
 void rocks_apply(struct backend *b, struct generation *g)
 {
@@ -219,16 +229,6 @@ static void tell_once(_Atomic bool *failing, enum err rc,
         say(LL_NOTICE, "%s works again", what);
 }
 
-static void flush(struct rocks *r)
-{
-    struct errbuf e;
-    enum err rc = rocks_base_flush(&r->base, &e);
-    tell_once(&r->flush_fails, rc, &e, "flushing the base");
-    learn_flushed(r);
-    if (rc == ERR_OK)
-        r->unflushed_bytes = 0;
-}
-
 static void check_space(struct rocks *r)
 {
     struct statvfs v;
@@ -238,6 +238,40 @@ static void check_space(struct rocks *r)
     atomic_store(&r->disk_free, spare);
     if (!r->ballast && spare > 4 * ROCKS_BALLAST_BYTES)
         r->ballast = rocks_ballast_take(r->dir);
+}
+
+/* Would there be room for all memtables with `more` bytes in them? Others write
+ * to the disk, too, so some must be left. */
+static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
+{
+    uint64_t need = more + MARGIN_MIN, spare;
+    uint64_t margin = r->o.disk_reserve_bytes / 4;
+    need += margin < MARGIN_MAX ? margin : MARGIN_MAX;
+    for (int f = 0; f < FAMILIES; f++) {
+        uint64_t n = 0;
+        if (rocksdb_property_int_cf(r->base.db, r->base.cfs[f],
+                                    "rocksdb.cur-size-all-mem-tables", &n) == 0)
+            need += n;
+    }
+    check_space(r);
+    spare = atomic_load(&r->disk_free);
+    if (spare >= need)
+        return ERR_OK;
+    return err_set(e, ERR_NOSPACE,
+                   "%llu bytes of disk are free, the base needs %llu to go on",
+                   (unsigned long long)spare, (unsigned long long)need);
+}
+
+static void flush(struct rocks *r)
+{
+    struct errbuf e;
+    enum err rc = check_room(r, 0, &e);
+    if (rc == ERR_OK)
+        rc = rocks_base_flush(&r->base, &e);
+    tell_once(&r->flush_fails, rc, &e, "flushing the base");
+    learn_flushed(r);
+    if (rc == ERR_OK)
+        r->unflushed_bytes = 0;
 }
 
 /* With the lock held: until there is something to do, or a while. */
@@ -251,11 +285,34 @@ static void wait_ms(struct rocks *r, uint64_t ms)
     pthread_cond_timedwait(&r->apply_cond, &r->lock, &t);
 }
 
+/* It had room and refused all the same, again and again. */
+static void check_stuck(struct rocks *r, enum err rc, const struct errbuf *e)
+{
+    uint64_t now_ms = clock_mono_us() / 1000;
+    if (rc == ERR_OK) {
+        r->refused_since_ms = 0;
+    } else if (r->refused_since_ms == 0) {
+        r->refused_since_ms = now_ms;
+    } else if (now_ms - r->refused_since_ms > STUCK_MS) {
+        say(LL_WARNING,
+            "%s; it has refused for %d s although there is room. Ending, so "
+            "that a start can replay the log",
+            e->text, STUCK_MS / 1000);
+        _exit(EXIT_BASE_STUCK);
+    }
+}
+
 /* False: it is to be tried again. */
 static bool apply_one(struct rocks *r, const struct generation *g)
 {
     struct errbuf e;
-    enum err rc = write_generation(r, g, &e);
+    enum err rc = check_room(r, g->used, &e);
+    if (rc == ERR_OK) {
+        rc = write_generation(r, g, &e);
+        check_stuck(r, rc, &e);
+    } else {
+        r->refused_since_ms = 0;
+    }
     tell_once(&r->apply_fails, rc, &e, "applying to the base");
     if (rc != ERR_OK)
         return false;

@@ -51,6 +51,10 @@ enum family {
     FAMILIES
 };
 
+/* Exit code of a server whose base refuses writes for no reason that waiting
+ * would cure. A start replays the log. */
+#define EXIT_BASE_STUCK 75
+
 struct store;
 struct gather;
 
