@@ -186,10 +186,9 @@ static enum err examine(struct engine *e, const struct add_params *p,
         rc = name_check(p->options->handler, "handler", err);
     if (rc == ERR_OK && p->name.len > 0)
         rc = alias_check(p->name, err);
-    if (rc == ERR_OK && p->n > 1 &&
-        (p->name.len > 0 || option_given(p->options, JOPT_UNIQUE)))
-        rc = err_set(err, ERR_SYNTAX, "%s names one job, not %u",
-                     p->name.len > 0 ? "ID" : "UNIQUE", (unsigned)p->n);
+    if (rc == ERR_OK && p->n > 1 && p->name.len > 0)
+        rc = err_set(err, ERR_SYNTAX, "ID names one job, not %u",
+                     (unsigned)p->n);
     if (rc == ERR_OK && p->idempotency.len > UNIQUE_MAX)
         rc = err_set(err, ERR_LIMIT,
                      "IDEMPOTENCY has %zu bytes; at most %d are allowed",
@@ -502,6 +501,9 @@ enum err engine_add(struct engine *e, struct gather *g,
         d.o = &inherited;
     }
     rc = examine_options(e, d.o, err);
+    if (rc == ERR_OK && p->n > 1 && option_given(d.o, JOPT_UNIQUE))
+        rc = err_set(err, ERR_SYNTAX, "UNIQUE names one job, not %u",
+                     (unsigned)p->n);
     if (rc == ERR_OK && h != NULL)
         rc = handler_examine(h, p, err);
     struct queue *q = queue_find(e, p->queue);

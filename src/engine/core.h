@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
+#include "engine/handlers.h"
 #include "engine/job.h"
 #include "engine/limit.h"
 #include "engine/records.h"
@@ -80,6 +81,17 @@ struct queue {
     uint64_t ready_told_ms;
 };
 
+#define BREAKER_SLOTS 10
+struct breaker_slot {
+    uint64_t number; /* since the clock began, plus one; 0: never used */
+    uint64_t good, bad;
+};
+struct breaker {
+    struct rec_breaker set; /* and state; by move() of breaker.c alone */
+    struct breaker_slot slots[BREAKER_SLOTS];
+    uint32_t probing, passed;
+};
+
 struct handler {
     struct map_node by_name;
     struct slice name;
@@ -88,6 +100,7 @@ struct handler {
     struct job_options *defaults; /* HANDLER.SET, or NULL */
     bool open;                    /* false: paused, or its breaker is open */
     struct list shut_lanes;       /* struct lane, taken out of their shares */
+    struct breaker breaker;
 };
 
 struct owner {
@@ -769,6 +782,34 @@ MUST_USE enum err handler_examine(const struct handler *h,
                                   struct errbuf *err);
 
 bool handler_says_permanent(const struct job *j, struct slice type);
+/* Opens or closes its lanes as pause and breaker say now. */
+void handler_refresh(struct engine *e, struct handler *h, struct now now);
+/* False: the row is damaged, nothing changed. */
+bool handler_take_row(struct handler *h, struct slice row);
+/* `set` or the breaker changed: the row, in memory and in the store. */
+void handler_keep(struct engine *e, struct handler *h);
+
+/* --- breaker.c ----------------------------------------------------------- */
+
+void breaker_defaults(struct rec_breaker *b);
+bool breaker_allows(const struct handler *h);
+/* How many more executions may begin. */
+uint64_t breaker_room(const struct handler *h);
+/* False: its jobs may run. *until_ms: when that may change, 0: unknown. */
+bool breaker_why(const struct handler *h, enum breaker_state *state,
+                 uint64_t *until_ms);
+void breaker_set(struct engine *e, struct handler *h, bool on,
+                 const struct breaker_settings *s, struct now now);
+void breaker_view_of(const struct handler *h, struct now now,
+                     struct breaker_view *v);
+/* A lease of a job began, was undone, ended; a lease was loaded. */
+void breaker_taken(struct engine *e, struct job *j, struct now now);
+void breaker_untaken(struct engine *e, struct job *j, struct now now);
+void breaker_settle(struct engine *e, struct job *j, const struct outcome *o,
+                    struct now now);
+void breaker_lease_loaded(struct job *j);
+void breaker_due(struct engine *e, const struct id *id, uint64_t at_ms,
+                 struct now now);
 
 /* --- wait.c -------------------------------------------------------------- */
 

@@ -256,6 +256,8 @@ bool lease_reap(struct engine *e, struct now now, uint32_t ops)
                                 .reason = REASON_ERROR,
                                 .error = SLICE_LIT("run-time limit passed"),
                                 .type = SLICE_LIT("timeout")};
+            if (handler_says_permanent(j, o.type))
+                o.reason = REASON_PERMANENT;
             execution_failed(e, e->timer_gather, j, &o, false, 0, now);
         } else {
             execution_lost(e, e->timer_gather, j, now);
@@ -314,6 +316,7 @@ enum err lease_load_row(struct engine *e, struct slice key, struct slice value,
         session_add(e, j, buf_slice(&session), now);
         session_grant(e, j->session, add_ms(now.mono_ms, r.lease_ms));
     }
+    breaker_lease_loaded(j);
     set_deadline(j, now);
     heap_add(&e->leases, &j->by_deadline);
     limits_held(e, j);

@@ -178,6 +178,7 @@ static struct handler *handler_new(struct engine *e, struct slice name,
     h->name = slice_of(mem_dup(name), name.len);
     h->set.id = id;
     h->open = true;
+    breaker_defaults(&h->breaker.set);
     list_init(&h->shut_lanes);
     map_add(&e->handlers_by_name, &h->by_name, hash64(name));
     e->handlers = array_for(e->handlers, &e->handlers_n, id);
@@ -287,10 +288,8 @@ enum err names_load_row(struct engine *e, struct slice key, struct slice value,
         if (!rec_handler_decode(&r, value) || r.id == 0 || r.id > (1u << 24))
             return damaged("handler", err);
         struct handler *h = handler_new(e, name, r.id);
-        buf_add_slice(&h->row, value);
-        if (!rec_handler_decode(&h->set, buf_slice(&h->row)))
+        if (!handler_take_row(h, value))
             return damaged("handler", err);
-        h->open = h->set.paused == 0;
     } else if (kind == NAMED_OWNER) {
         struct rec_owner r;
         if (!rec_owner_decode(&r, value) || r.id == 0 || r.id > (1u << 24))

@@ -35,8 +35,7 @@ static const struct rule {
     {JOPT_DEBOUNCE, JOPT_CONFLICT, false}, {JOPT_DEBOUNCE, JOPT_FOR, false},
     {JOPT_SCOPE, JOPT_UNIQUE, true},       {JOPT_WHILE, JOPT_UNIQUE, true},
     {JOPT_FOR, JOPT_UNIQUE, true},         {JOPT_CONFLICT, JOPT_UNIQUE, true},
-    {JOPT_DEBOUNCE, JOPT_UNIQUE, true},    {JOPT_COST, JOPT_LIMIT, true},
-    {JOPT_SLA, JOPT_EXPECT, true},
+    {JOPT_DEBOUNCE, JOPT_UNIQUE, true},    {JOPT_SLA, JOPT_EXPECT, true},
 };
 
 enum err options_check(const struct job_options *o, struct errbuf *e)
@@ -116,14 +115,15 @@ void options_inherit(struct job_options *o, const struct job_options *defaults)
 {
     if (defaults == NULL)
         return;
-    /* Whoever says when (or how) to start again says it alone. */
+    /* What the job says pushes out a default that it excludes. */
     uint64_t blocked = 0;
-    if (option_given(o, JOPT_AT) || option_given(o, JOPT_DEBOUNCE))
-        blocked |= (uint64_t)1 << JOPT_DELAY;
-    if (option_given(o, JOPT_FOR))
-        blocked |= (uint64_t)1 << JOPT_WHILE;
-    if (option_given(o, JOPT_WHILE))
-        blocked |= (uint64_t)1 << JOPT_FOR;
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        const struct rule *r = &rules[i];
+        if (!r->needs && option_given(o, r->a))
+            blocked |= (uint64_t)1 << r->b;
+        if (!r->needs && option_given(o, r->b))
+            blocked |= (uint64_t)1 << r->a;
+    }
     uint64_t take = defaults->given & ~o->given & ~blocked;
 #define INHERIT(NAME, kind, field)              \
     if (take >> JOPT_##NAME & 1) {              \

@@ -95,6 +95,7 @@ enum job_flag {
 enum run_flag {
     RUNF_CANCEL = 1 << 0,   /* told to stop */
     RUNF_EXPECTED = 1 << 1, /* EXPECT was passed and reported */
+    RUNF_PROBE = 1 << 2, /* begun while the handler's breaker was half open */
 };
 
 /* What ended an execution, as the holder of the token is told when it asks
@@ -280,6 +281,20 @@ enum reason {
     X(bytes, only)        \
     X(bytes, breaker)
 
+/* in rec_handler: settings and state of its breaker */
+#define REC_BREAKER_V1(X) \
+    X(u8, on)             \
+    X(u32, percent)       \
+    X(u32, least)         \
+    X(u64, window_ms)     \
+    X(u64, open_ms)       \
+    X(u32, probes)        \
+    X(u8, state)          \
+    X(u64, since_ms)      \
+    X(u64, tripped_ms)    \
+    X(u64, until_ms)      \
+    X(u64, trips)
+
 #define REC_OWNER_V1(X) \
     X(u32, id)          \
     X(u32, weight)      \
@@ -464,6 +479,7 @@ enum reason {
     R(rec_count, REC_COUNT_V1)                   \
     R(rec_queue, REC_QUEUE_V1)                   \
     R(rec_handler, REC_HANDLER_V1)               \
+    R(rec_breaker, REC_BREAKER_V1)               \
     R(rec_owner, REC_OWNER_V1)                   \
     R(rec_rule, REC_RULE_V1)                     \
     R(rec_limit, REC_LIMIT_V1)                   \

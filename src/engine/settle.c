@@ -10,32 +10,25 @@ enum err settle_gather(struct engine *e, struct gather *g, const struct job *j,
 
 void lease_taken(struct engine *e, struct job *j, struct now now)
 {
-    (void)e;
-    (void)j;
-    (void)now;
+    breaker_taken(e, j, now);
 }
 
 void lease_untaken(struct engine *e, struct job *j, struct now now)
 {
-    (void)e;
-    (void)j;
-    (void)now;
+    breaker_untaken(e, j, now);
 }
 
 void settle_attempt(struct engine *e, struct job *j, const struct outcome *o,
                     struct now now)
 {
-    (void)e;
-    (void)j;
-    (void)o;
-    (void)now;
+    breaker_settle(e, j, o, now);
 }
 
 void settle_outcome(struct engine *e, struct gather *g, struct job *j,
                     enum job_state state, const struct outcome *o,
                     struct now now)
 {
-    (void)o;
+    breaker_settle(e, j, o, now);
     schedule_settle(e, g, j, state, now);
 }
 
@@ -52,6 +45,9 @@ enum err due_fire_other(struct engine *e, struct gather *g, enum due_kind kind,
         return schedule_free(e, g, at_ms, id, now, err);
     case DUE_SCHEDULE_FILL:
         return schedule_fill(e, g, at_ms, id, now, err);
+    case DUE_BREAKER:
+        breaker_due(e, id, at_ms, now);
+        return ERR_OK;
     default:
         return err_set(err, ERR_CORRUPT, "family due: row of unknown kind %u",
                        (unsigned)kind);

@@ -143,6 +143,7 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
     struct queue *q = j->queue;
     struct lane *l = j->parked != NULL ? j->parked : j->lane;
     struct line line = {.queue = q, .share = l->share, .id = j->id};
+    enum breaker_state breaker;
     struct member self = {.order = j->order,
                           .since_ms = j->since_ms & WALL_MS_MAX,
                           .priority = MEMBER_PRIORITY(j->priority)};
@@ -162,9 +163,10 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
     else if (j->handler->set.paused != 0)
         say_why(v, "handler paused", j->handler->name, "handler %.*s is paused",
                 SHOWN(j->handler->name));
-    else if (!j->handler->open)
-        say_why(v, "breaker open", j->handler->name,
-                "the breaker of handler %.*s is open", SHOWN(j->handler->name));
+    else if (breaker_why(j->handler, &breaker, &v->changes_ms))
+        say_why(v, breaker == BREAKER_OPEN ? "breaker open" : "breaker probing",
+                j->handler->name, "the breaker of handler %.*s is %s",
+                SHOWN(j->handler->name), breaker_state_name(breaker));
     else if (j->parked != NULL)
         why_limit(e, j->parked->limit, now, v);
     else if (q->gate != NULL && !limit_admits(e, q->gate, 1, now))

@@ -7,16 +7,22 @@
 #include "util/logger.h"
 
 /* What operators read in the log, whether anybody subscribed or not. */
-#define LOGGED                                                        \
-    (EVENT_BIT(EVENT_QUEUE_PAUSED) | EVENT_BIT(EVENT_QUEUE_RESUMED) | \
-     EVENT_BIT(EVENT_ENGINE_FAULT) | EVENT_BIT(EVENT_JOB_FAILED) | SCHEDULES)
+#define OF_HANDLERS                                                         \
+    (EVENT_BIT(EVENT_HANDLER_PAUSED) | EVENT_BIT(EVENT_HANDLER_RESUMED) |   \
+     EVENT_BIT(EVENT_BREAKER_OPENED) | EVENT_BIT(EVENT_BREAKER_HALF_OPEN) | \
+     EVENT_BIT(EVENT_BREAKER_CLOSED))
+#define LOGGED                                                                 \
+    (EVENT_BIT(EVENT_QUEUE_PAUSED) | EVENT_BIT(EVENT_QUEUE_RESUMED) |          \
+     EVENT_BIT(EVENT_ENGINE_FAULT) | EVENT_BIT(EVENT_JOB_FAILED) | SCHEDULES | \
+     OF_HANDLERS)
 /* What is wrong with schedules; overlap is what they were told to expect. */
 #define SCHEDULES                                                            \
     (EVENT_BIT(EVENT_SCHEDULE_MISSED) | EVENT_BIT(EVENT_SCHEDULE_REJECTED) | \
      EVENT_BIT(EVENT_SCHEDULE_PAUSED) | EVENT_BIT(EVENT_SCHEDULE_REPAIRED))
 #define ALERTS                                                    \
     (EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_TIMEOUT) | \
-     EVENT_BIT(EVENT_ENGINE_FAULT) | SCHEDULES)
+     EVENT_BIT(EVENT_ENGINE_FAULT) | SCHEDULES |                  \
+     EVENT_BIT(EVENT_BREAKER_OPENED) | EVENT_BIT(EVENT_BREAKER_CLOSED))
 #define EVERYTHING (EVENT_BIT(EVENT_TYPES) - 2)
 
 static void add_json_str(struct buf *out, struct slice s)
@@ -95,6 +101,17 @@ static void tell_log(const struct event *ev)
     case EVENT_QUEUE_RESUMED:
         say(LL_NOTICE, "%s queue=%.*s", event_name(ev->type),
             SLICE_FMT(ev->queue));
+        break;
+    case EVENT_BREAKER_OPENED:
+        say(LL_WARNING, "%s handler=%.*s: %.*s", event_name(ev->type),
+            SLICE_FMT(ev->handler), SLICE_FMT(ev->text));
+        break;
+    case EVENT_HANDLER_PAUSED:
+    case EVENT_HANDLER_RESUMED:
+    case EVENT_BREAKER_HALF_OPEN:
+    case EVENT_BREAKER_CLOSED:
+        say(LL_NOTICE, "%s handler=%.*s", event_name(ev->type),
+            SLICE_FMT(ev->handler));
         break;
     case EVENT_JOB_FAILED:
         id_text(&ev->id, text);
