@@ -18,6 +18,18 @@ BENCH = os.path.join(B, "belfry-bench")
 PG_BIN = os.environ.get("PG_BIN", "/usr/lib/postgresql/15/bin")
 
 
+def loaded(port, seconds=60):
+    """Wait until a server with Redis' INFO has read its data."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with socket.create_connection(("127.0.0.1", port)) as s:
+            s.sendall(b"INFO persistence\r\n")
+            if b"\nloading:0" in s.recv(65536):
+                return
+        time.sleep(0.005)
+    raise RuntimeError("the server on port %d does not become ready" % port)
+
+
 class Missing(Exception):
     """A peer that is not installed here."""
 
@@ -62,6 +74,8 @@ class Peer:
         )
         log.close()
         wait_port(self.port)
+        if self.proto != "beanstalkd":
+            loaded(self.port)
 
     def stop(self, sig=signal.SIGTERM):
         if self.process is not None:
