@@ -37,7 +37,7 @@
     {"CONFLICT", OPT(ENUM, o.conflict), "what happens if another job has the key", .value = "c", .words = conflict_list}, \
     {"DEBOUNCE", OPT(MS, o.debounce_ms), "replace the waiting job, and start this long from now", .value = "d", .min = 1}, \
     {"LIMIT", OPT(BYTES, o.limits), "a name whose concurrency and rate are limited (LIMIT.SET)", .value = "name", .min = 1, .max = 128, OPT_MANY(o.limits, o.limits_n)}, \
-    {"COST", OPT(U32, o.cost), "how much of a limit's rate it takes", .value = "n", .min = 1, .max = 1000000, .value_default = "1"}, \
+    {"COST", OPT(U32, o.cost), "how much of a limit's rate and of an owner's turn it takes", .value = "n", .min = 1, .max = 1000000, .value_default = "1"}, \
     {"OWNER", OPT(NAME, o.owner), "the tenant it belongs to", .value = "o"}, \
     {"TAG", OPT(PAIR, o.tags), "a label to find it by", .value = "k=v", OPT_MANY(o.tags, o.tags_n)}, \
     {"TRACE", OPT(BYTES, o.trace), "a traceparent that is handed on", .value = "traceparent", .max = 256}, \

@@ -77,6 +77,9 @@ enum err options_check(const struct job_options *o, struct errbuf *e)
     for (uint32_t i = 0; i < o->limits_n; i++)
         if (o->limits[i].len == 0 || o->limits[i].len > 128)
             return err_set(e, ERR_LIMIT, "LIMIT: a name has 1 to 128 bytes");
+    if (option_given(o, JOPT_COST) && !option_given(o, JOPT_LIMIT) &&
+        !option_given(o, JOPT_OWNER))
+        return err_set(e, ERR_SYNTAX, "COST needs LIMIT or OWNER");
     return ERR_OK;
 }
 

@@ -1,0 +1,304 @@
+/* Fairness: turns by weight, aging, and many owners. */
+#include "rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BATCH 1000
+
+static int quiet_setup(void **state)
+{
+    int rc = rig_setup(state);
+    struct rig *r = *state;
+    r->check = false; /* recounting a hundred thousand jobs takes too long */
+    r->config.lease_ms_max = r->config.lease_ms = 86400000;
+    engine_configure(r->engine, &r->config);
+    return rc;
+}
+
+static int checked_teardown(void **state)
+{
+    struct rig *r = *state;
+    r->check = true;
+    rig_step(r);
+    return rig_teardown(state);
+}
+
+static void set_queue(struct rig *r, struct queue_settings s)
+{
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+static void set_weight(struct rig *r, const char *owner, uint32_t weight)
+{
+    struct owner_settings s = {.has_weight = true, .weight = weight};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str(owner), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+static void add_many(struct rig *r, const char *owner, uint32_t n)
+{
+    static struct slice payloads[BATCH];
+    static struct add_result results[BATCH];
+    struct job_options o = {.given = GIVEN(OWNER) | GIVEN(KEEP),
+                            .owner = slice_str(owner)};
+    for (uint32_t i = 0; i < BATCH; i++)
+        payloads[i] = slice_str(owner);
+    while (n > 0) {
+        struct add_params p = {.queue = SLICE_LIT("q"),
+                               .payloads = payloads,
+                               .n = n < BATCH ? n : BATCH,
+                               .options = &o};
+        assert_int_equal(rig_try_add(r, &p, results), ERR_OK);
+        n -= p.n;
+    }
+}
+
+struct counted {
+    const char *owners[4];
+    uint32_t got[4], all;
+    char tokens[BATCH][64];
+    struct slice token[BATCH];
+    uint32_t n;
+};
+
+static void on_lease(void *ud, const struct lease_view *v)
+{
+    struct counted *c = ud;
+    memcpy(c->tokens[c->n], v->token.data, v->token.len);
+    c->token[c->n] = slice_of(c->tokens[c->n], v->token.len);
+    c->n++;
+    c->all++;
+    for (int i = 0; i < 4 && c->owners[i] != NULL; i++)
+        c->got[i] += slice_is(v->owner, c->owners[i]);
+}
+
+static void on_end(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    (void)ud;
+    (void)i;
+    (void)why;
+    assert_int_equal(rc, ERR_OK);
+}
+
+static void fetched(void *ud)
+{
+    *(bool *)ud = true;
+}
+
+/* Lease and acknowledge `n` jobs, counting whose they were. */
+static void serve(struct rig *r, struct counted *c, uint32_t n)
+{
+    struct slice q = SLICE_LIT("q");
+    memset(c->got, 0, sizeof(c->got));
+    c->all = 0;
+    while (c->all < n) {
+        uint32_t left = n - c->all;
+        struct lease_params p = {
+            .queues = &q, .queues_n = 1, .count = left < 100 ? left : 100};
+        c->n = 0;
+        enum err rc = engine_lease(r->engine, r->gather, &p, r->now, on_lease,
+                                   c, &r->err);
+        if (rc == ERR_PENDING) {
+            bool done = false;
+            store_fetch(r->store, r->gather, fetched, &done);
+            for (int i = 0; !done && i < 1000; i++)
+                store_poll(r->store, r->now);
+            continue;
+        }
+        gather_release(r->gather);
+        assert_int_equal(rc, ERR_OK);
+        struct ack_params ack = {.tokens = c->token, .n = c->n};
+        assert_int_equal(
+            engine_ack(r->engine, NULL, &ack, r->now, on_end, NULL, &r->err),
+            ERR_OK);
+        rig_step(r);
+    }
+}
+
+static void within(uint32_t got, double wanted, double part)
+{
+    if ((double)got < wanted * (1 - part) || (double)got > wanted * (1 + part))
+        fail_msg("%u is not within %.1f %% of %.0f", got, part * 100, wanted);
+}
+
+static void shares_are_those_of_the_weights(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c = {.owners = {"one", "two", "five"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    set_weight(r, "one", 1);
+    set_weight(r, "two", 2);
+    set_weight(r, "five", 5);
+    /* Unequal backlogs, the one with the least weight has the most. */
+    add_many(r, "one", 80000);
+    add_many(r, "two", 26000);
+    add_many(r, "five", 64000);
+    serve(r, &c, 100000);
+    within(c.got[0], 12500, 0.02);
+    within(c.got[1], 25000, 0.02);
+    within(c.got[2], 62500, 0.02);
+}
+
+static void weights_may_change_while_jobs_wait(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c = {.owners = {"a", "b"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    add_many(r, "a", 10000);
+    add_many(r, "b", 10000);
+    serve(r, &c, 2000);
+    within(c.got[0], 1000, 0.01);
+    set_weight(r, "a", 4);
+    serve(r, &c, 5000);
+    within(c.got[0], 4000, 0.01);
+    set_weight(r, "a", 1);
+    set_weight(r, "b", 3);
+    serve(r, &c, 4000);
+    within(c.got[1], 3000, 0.01);
+}
+
+static void who_returns_from_idling_starts_at_the_present(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c = {.owners = {"busy", "idle"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    add_many(r, "busy", 10000);
+    add_many(r, "idle", 1);
+    serve(r, &c, 5000);
+    add_many(r, "idle", 1000);
+    serve(r, &c, 200);
+    within(c.got[1], 100, 0.02); /* not all of the next two hundred */
+}
+
+static void cost_counts_as_much_service(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c = {.owners = {"dear", "cheap"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    struct job_options o = {.given = GIVEN(OWNER) | GIVEN(COST),
+                            .owner = SLICE_LIT("dear"),
+                            .cost = 3};
+    for (int i = 0; i < 500; i++)
+        rig_add(r, "q", "x", &o);
+    add_many(r, "cheap", 2000);
+    serve(r, &c, 1200);
+    within(c.got[0], 300, 0.02);
+}
+
+static void a_hundred_thousand_owners_take_turns(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c = {.owners = {"whale"}};
+    char owner[16];
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    add_many(r, "whale", 5000);
+    for (int i = 0; i < 100000; i++) {
+        (void)snprintf(owner, sizeof(owner), "o%d", i);
+        add_many(r, owner, 1);
+    }
+    struct engine_stats s;
+    engine_get_stats(r->engine, &s);
+    assert_int_equal(s.owners, 100001);
+    serve(r, &c, 1000);
+    assert_in_range(c.got[0], 0, 2);
+    serve(r, &c, 99000);
+    assert_in_range(c.got[0], 0, 2);
+}
+
+static void cancelling_many_of_one_owner_leaves_the_others_alone(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c = {.owners = {"gone", "stays"}};
+    static char texts[20000][ID_TEXT_LEN];
+    static struct slice ids[20000];
+    struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("gone")};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    for (int i = 0; i < 20000; i++) {
+        struct id id = rig_add(r, "q", "x", &o).id;
+        id_text(&id, texts[i]);
+        ids[i] = slice_of(texts[i], ID_TEXT_LEN);
+    }
+    add_many(r, "stays", 1000);
+    serve(r, &c, 100);
+    within(c.got[0], 50, 0.03);
+    for (uint32_t i = 50; i < 20000; i += 1000) {
+        uint32_t n = 20000 - i < 1000 ? 20000 - i : 1000;
+        struct manage_params p = {
+            .verb = MANAGE_CANCEL, .jobs = &ids[i], .n = n};
+        assert_int_equal(
+            engine_manage(r->engine, NULL, &p, r->now, on_end, NULL, &r->err),
+            ERR_OK);
+        rig_step(r);
+    }
+    serve(r, &c, 950);
+    assert_int_equal(c.got[1], 950);
+    struct owner_view v;
+    assert_int_equal(engine_owner(r->engine, slice_str("gone"), &v, &r->err),
+                     ERR_OK);
+    assert_int_equal(v.live, 0);
+}
+
+/* A stream of the highest priority that alone would keep the worker busy. */
+static void aging_bounds_the_wait_of_the_lowest_priority(void **state)
+{
+    struct rig *r = *state;
+    set_queue(r,
+              (struct queue_settings){
+                  .has_order = true, .order = 1, .has_age = true, .age_ms = 2});
+    struct job_options high = {.given = GIVEN(PRIORITY), .priority = 1000};
+    struct job_options low = {.given = GIVEN(PRIORITY), .priority = 0};
+    for (int i = 0; i < 20; i++)
+        rig_add(r, "q", "high", &high);
+    struct id id = rig_add(r, "q", "low", &low).id;
+    uint64_t waited = 0;
+    do {
+        rig_pass(r, 10);
+        waited += 10;
+        rig_add(r, "q", "high", &high);
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        assert_true(waited < 5000);
+    } while (!id_eq(&r->ids[0], &id));
+    /* 1000 points are worth 2 s; 20 jobs of 10 ms were ahead. */
+    assert_in_range(waited, 2000, 2300);
+}
+
+/* Jobs that wait when the order changes compete by the new formula. */
+static void a_change_of_order_starves_nobody(void **state)
+{
+    struct rig *r = *state;
+    struct job_options low = {.given = GIVEN(PRIORITY), .priority = 0};
+    struct job_options high = {.given = GIVEN(PRIORITY), .priority = 1000};
+    struct id old = rig_add(r, "q", "x", &low).id;
+    rig_pass(r, 5000);
+    set_queue(r,
+              (struct queue_settings){
+                  .has_order = true, .order = 1, .has_age = true, .age_ms = 2});
+    struct id young = rig_add(r, "q", "x", &high).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(id_eq(&r->ids[0], &old));
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(id_eq(&r->ids[0], &young));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) \
+    cmocka_unit_test_setup_teardown(name, quiet_setup, checked_teardown)
+        T(shares_are_those_of_the_weights),
+        T(weights_may_change_while_jobs_wait),
+        T(who_returns_from_idling_starts_at_the_present),
+        T(cost_counts_as_much_service),
+        T(a_hundred_thousand_owners_take_turns),
+        T(cancelling_many_of_one_owner_leaves_the_others_alone),
+        T(aging_bounds_the_wait_of_the_lowest_priority),
+        T(a_change_of_order_starves_nobody),
+#undef T
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
