@@ -12,7 +12,7 @@
 #include "engine/options.h"
 
 /* clang-format off */
-#define JOB_OPTION_ROWS \
+#define JOB_OPTION_ROWS_RUN \
     {"HANDLER", OPT(NAME, o.handler), "what runs the job; default: the queue's name", .value = "h"}, \
     {"DELAY", OPT(MS, o.delay_ms), "run no earlier than this from now", .value = "d", .group = "start"}, \
     {"AT", OPT(TIME, o.at_ms), "run no earlier than this time (unix ms or RFC 3339)", .value = "t", .group = "start"}, \
@@ -29,19 +29,32 @@
     {"SLA", OPT(ENUM, o.sla), "what passing EXPECT means", .value = "policy", .words = sla_list}, \
     {"EXPIRES", OPT(MS, o.expires_ms), "if it was not started by then it expires", .value = "d", .min = 1}, \
     {"DEADLINE", OPT(MS, o.deadline_ms), "if it has not ended by then it expires", .value = "d", .min = 1}, \
-    {"KEEP", OPT(MS, o.keep_ms), "how long it is kept when finished; 0: not at all", .value = "d"}, \
+    {"KEEP", OPT(MS, o.keep_ms), "how long it is kept when finished; 0: not at all", .value = "d"}
+
+#define JOB_OPTION_ROWS_UNIQUE \
     {"UNIQUE", OPT(BYTES, o.unique), "one job with this key at a time", .value = "key", .min = 1, .max = 200}, \
     {"SCOPE", OPT(ENUM, o.scope), "where the key is unique", .value = "s", .words = scope_list}, \
     {"WHILE", OPT(ENUM, o.unique_while), "until the job ends, or until it is first leased", .value = "w", .words = while_list}, \
     {"FOR", OPT(MS, o.for_ms), "the key is held for this long, whatever becomes of the job", .value = "d", .min = 1}, \
     {"CONFLICT", OPT(ENUM, o.conflict), "what happens if another job has the key", .value = "c", .words = conflict_list}, \
-    {"DEBOUNCE", OPT(MS, o.debounce_ms), "replace the waiting job, and start this long from now", .value = "d", .min = 1}, \
+    {"DEBOUNCE", OPT(MS, o.debounce_ms), "replace the waiting job, and start this long from now", .value = "d", .min = 1}
+
+#define JOB_OPTION_ROWS_LIMIT \
     {"LIMIT", OPT(BYTES, o.limits), "a name whose concurrency and rate are limited (LIMIT.SET)", .value = "name", .min = 1, .max = 128, OPT_MANY(o.limits, o.limits_n)}, \
-    {"COST", OPT(U32, o.cost), "how much of a limit's rate and of an owner's turn it takes", .value = "n", .min = 1, .max = 1000000, .value_default = "1"}, \
-    {"OWNER", OPT(NAME, o.owner), "the tenant it belongs to", .value = "o"}, \
+    {"COST", OPT(U32, o.cost), "how much of a limit's rate and of an owner's turn it takes", .value = "n", .min = 1, .max = 1000000, .value_default = "1"}
+
+#define JOB_OPTION_ROWS_OWNER \
+    {"OWNER", OPT(NAME, o.owner), "the tenant it belongs to", .value = "o"}
+
+#define JOB_OPTION_ROWS_LABEL \
     {"TAG", OPT(PAIR, o.tags), "a label to find it by", .value = "k=v", OPT_MANY(o.tags, o.tags_n)}, \
     {"TRACE", OPT(BYTES, o.trace), "a traceparent that is handed on", .value = "traceparent", .max = 256}, \
     {"META", OPT(BYTES, o.meta), "anything that is handed on", .value = "bytes", .max = 4096}
+
+/* All of them, in the order of engine/options.def. */
+#define JOB_OPTION_ROWS \
+    JOB_OPTION_ROWS_RUN, JOB_OPTION_ROWS_UNIQUE, JOB_OPTION_ROWS_LIMIT, \
+    JOB_OPTION_ROWS_OWNER, JOB_OPTION_ROWS_LABEL
 /* clang-format on */
 
 /* Call first in exec: what was given, as the engine wants to know it. */

@@ -311,6 +311,19 @@ MUST_USE enum err engine_manage(struct engine *e, struct gather *g,
                                 const struct manage_params *p, struct now now,
                                 token_fn fn, void *ud, struct errbuf *err);
 
+struct update_params {
+    struct slice job;                  /* id or name */
+    const struct job_options *options; /* what is given is changed */
+    bool has_payload;
+    struct slice payload;
+};
+/* Change a waiting job. Errors: ERR_SYNTAX (an option that cannot be changed:
+ * uniqueness, owner), ERR_NOTFOUND, ERR_FINISHED, ERR_STATE (it runs),
+ * ERR_LIMIT, ERR_PENDING. */
+MUST_USE enum err engine_update(struct engine *e, struct gather *g,
+                                const struct update_params *p, struct now now,
+                                struct errbuf *err);
+
 /* --- looking ------------------------------------------------------------- */
 
 struct job_view {

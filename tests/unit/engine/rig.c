@@ -265,6 +265,25 @@ enum err rig_manage(struct rig *r, struct manage_params p, const struct id *ids,
     return rig_manage_all(r, &p);
 }
 
+enum err rig_update(struct rig *r, struct id id, const struct job_options *o,
+                    const char *payload)
+{
+    char text[ID_TEXT_LEN];
+    enum err rc;
+    id_text(&id, text);
+    struct update_params p = {.job = slice_of(text, ID_TEXT_LEN),
+                              .options = o,
+                              .has_payload = payload != NULL,
+                              .payload =
+                                  slice_str(payload == NULL ? "" : payload)};
+    while ((rc = engine_update(r->engine, r->gather, &p, r->now, &r->err)) ==
+           ERR_PENDING)
+        rig_fetch(r);
+    gather_release(r->gather);
+    rig_step(r);
+    return rc;
+}
+
 static void on_execution(void *ud, const struct execution_view *v)
 {
     (void)v;

@@ -78,6 +78,8 @@ enum err rig_manage(struct rig *r, struct manage_params p, const struct id *ids,
 enum err rig_manage_name(struct rig *r, struct manage_params p,
                          struct slice name);
 enum err rig_manage_all(struct rig *r, const struct manage_params *p);
+enum err rig_update(struct rig *r, struct id id, const struct job_options *o,
+                    const char *payload);
 uint32_t rig_executions(struct rig *r, struct id id);
 
 enum job_state rig_state(struct rig *r, struct id id); /* 0: not found */

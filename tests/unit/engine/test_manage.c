@@ -346,6 +346,84 @@ static void a_deleted_job_leaves_nothing(void **state)
     assert_int_equal(count(r, JOB_COMPLETED), 0);
 }
 
+/* --- update -------------------------------------------------------------- */
+
+static void a_waiting_job_changes_its_place_and_its_payload(void **state)
+{
+    struct rig *r = *state;
+    char big[2000];
+    memset(big, 'p', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\0';
+    rig_add(r, "q", "first", NULL);
+    struct id id = rig_add(r, "q", "second", NULL).id;
+    struct job_options o = {.given = GIVEN(PRIORITY) | GIVEN(HANDLER),
+                            .priority = 900,
+                            .handler = SLICE_LIT("h2")};
+    assert_int_equal(rig_update(r, id, &o, big), ERR_OK);
+    rig_restart(r);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(id_eq(&r->ids[0], &id));
+    assert_string_equal(r->handler, "h2");
+    assert_int_equal(strlen(r->payload), sizeof(r->payload) - 1);
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_STATE);
+    assert_int_equal(rig_release(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_update(r, id, &o, "small"), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_string_equal(r->payload, "small");
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_FINISHED);
+}
+
+static void a_job_is_put_off_and_brought_forward(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    struct job_options o = {.given = GIVEN(DELAY), .delay_ms = 60000};
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
+    assert_int_equal(rig_state(r, id), JOB_SCHEDULED);
+    o.delay_ms = 1000;
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    assert_int_equal(manage(r, MANAGE_HOLD, id), ERR_OK);
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
+    assert_int_equal(rig_state(r, id), JOB_HELD);
+    assert_int_equal(manage(r, MANAGE_UNHOLD, id), ERR_OK);
+    assert_int_equal(rig_state(r, id), JOB_SCHEDULED);
+    o.delay_ms = 0;
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+}
+
+static void new_deadlines_take_the_place_of_the_old_ones(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    o.expires_ms = 5000;
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
+    rig_pass(r, 4999);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    rig_pass(r, 1);
+    assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+}
+
+static void what_cannot_be_changed_is_named(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    struct job_options o = {.given = GIVEN(UNIQUE), .unique = SLICE_LIT("u")};
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_SYNTAX);
+    assert_non_null(strstr(r->err.text, "UNIQUE"));
+    o.given = 0;
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_SYNTAX);
+    o.given = GIVEN(DELAY) | GIVEN(AT);
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_SYNTAX);
+    o.given = GIVEN(LEASE);
+    o.lease_ms = UINT64_MAX;
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_LIMIT);
+}
+
 /* --- bad input ----------------------------------------------------------- */
 
 static void words_that_name_no_job_are_refused_one_by_one(void **state)
@@ -393,6 +471,10 @@ int main(void)
         T(deadlines_of_a_job_taken_back_begin_anew),
         T(a_name_follows_its_job_back),
         T(a_deleted_job_leaves_nothing),
+        T(a_waiting_job_changes_its_place_and_its_payload),
+        T(a_job_is_put_off_and_brought_forward),
+        T(new_deadlines_take_the_place_of_the_old_ones),
+        T(what_cannot_be_changed_is_named),
         T(words_that_name_no_job_are_refused_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,37 @@ static void storm_manage(struct storm *s)
     }
 }
 
+static void storm_update(struct storm *s)
+{
+    struct job_options o = {0};
+    char payload[1500];
+    if (s->known_n == 0)
+        return;
+    uint32_t n = s->known_n < KNOWN_MAX ? s->known_n : KNOWN_MAX;
+    memset(payload, 'y', sizeof(payload));
+    payload[below(s, 3) == 0 ? sizeof(payload) - 1 : below(s, 100)] = '\0';
+    if (below(s, 2) == 0) {
+        o.given |= GIVEN(DELAY);
+        o.delay_ms = below(s, 3000);
+    }
+    if (below(s, 2) == 0) {
+        o.given |= GIVEN(PRIORITY);
+        o.priority = (uint32_t)below(s, 1001);
+    }
+    if (below(s, 3) == 0) {
+        o.given |= GIVEN(HANDLER);
+        o.handler = slice_str(below(s, 2) == 0 ? "h1" : "h3");
+    }
+    if (below(s, 4) == 0) {
+        o.given |= GIVEN(EXPIRES) | GIVEN(DEADLINE);
+        o.expires_ms = o.deadline_ms = 1 + below(s, 20000);
+    }
+    enum err rc = rig_update(s->r, s->known[below(s, n)], &o,
+                             below(s, 3) == 0 || o.given == 0 ? payload : NULL);
+    assert_true(rc == ERR_OK || rc == ERR_STATE || rc == ERR_FINISHED ||
+                rc == ERR_NOTFOUND);
+}
+
 static void storm_lease(struct storm *s)
 {
     uint32_t n =
@@ -204,8 +235,10 @@ static void storm_rage(struct rig *r, uint64_t seed, unsigned pending)
             storm_lease(s);
         else if (what < 75)
             storm_end(s);
-        else if (what < 85)
+        else if (what < 81)
             storm_manage(s);
+        else if (what < 85)
+            storm_update(s);
         else if (what < 98)
             rig_pass(r, below(s, 3000));
         else

@@ -1,0 +1,31 @@
+start_server {tags {jobs}} {
+    test {JOB.UPDATE changes a waiting job} {
+        set id [r job.add q old ID n]
+        assert_equal OK [r job.update n PRIORITY 900 RETRIES 7 TAG a=b PAYLOAD new LEASE 5s]
+        set job [r job.get $id]
+        assert_equal {900 7 new} [list [dict get $job priority] [dict get $job retries] [dict get $job payload]]
+        restart_server KILL
+        set lease [lindex [r job.lease q] 0]
+        assert_equal {new 5000} [list [dict get $lease payload] [dict get $lease lease_ms]]
+        assert_error "STATE *running*" {r job.update n PRIORITY 1}
+        r job.ack [dict get $lease token]
+        assert_error "FINISHED *" {r job.update n PRIORITY 1}
+    }
+    test {a job is put off} {
+        set id [r job.add q x]
+        r job.update $id DELAY 1h
+        assert_equal scheduled [r job.state $id]
+        assert_equal {} [r job.lease q]
+        r job.update $id DELAY 0
+        assert_equal $id [dict get [lindex [r job.lease q] 0] id]
+    }
+    test {words that make no sense} {
+        set id [r job.add q x]
+        assert_error "ERR *nothing*" {r job.update $id}
+        assert_error "ERR *UNIQUE*" {r job.update $id UNIQUE k}
+        assert_error "ERR *exclude*" {r job.update $id DELAY 1s AT 5}
+        assert_error "ERR *PRIORITY*" {r job.update $id PRIORITY 1001}
+        assert_error "ERR *" {r job.update $id DELAY -1}
+        assert_error "NOTFOUND *" {r job.update nobody PRIORITY 1}
+    }
+}
