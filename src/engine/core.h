@@ -234,6 +234,7 @@ struct engine {
     struct window due; /* order: time and kind (due.c) */
     uint64_t due_head_stored, due_last;
     uint32_t due_taken;
+    uint64_t due_hold_mono_ms; /* alarms wait for the disk until then */
 
     uint32_t *buckets; /* of `done` that hold something, ascending */
     uint32_t buckets_n, buckets_cap;

@@ -11,6 +11,9 @@
 #include "engine/core.h"
 
 #define HEAD_EVERY 4096
+/* Many schedules have midnight in common, and make more bytes than the disk can
+ * sync at once: beyond so many they wait, so that others' replies need not. */
+#define UNSYNCED_MAX (256 * 1024)
 #define REFILL_ROWS 1024
 #define HEAD_NAME SLICE_LIT("due")
 
@@ -272,6 +275,10 @@ bool due_step(struct engine *e, struct now now, uint32_t ops)
                 return false;
             rc = refill(e, e->timer_gather, &err);
         } else if (member_ms(m) > now.wall_ms) {
+            return false;
+        } else if (member_kind(m) == DUE_SCHEDULE &&
+                   store_pending_bytes(e->store) > UNSYNCED_MAX) {
+            e->due_hold_mono_ms = now.mono_ms + 1;
             return false;
         } else {
             /* A schedule makes a job, which is more than to move one. */

@@ -188,7 +188,11 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
 {
     if (e->timer_fetching)
         return UINT64_MAX; /* the store wakes us */
-    uint64_t next = limits_busy(e) ? now.mono_ms : mono_of(due_next_ms(e), now);
+    uint64_t next = mono_of(due_next_ms(e), now);
+    if (next < e->due_hold_mono_ms)
+        next = e->due_hold_mono_ms;
+    if (limits_busy(e))
+        next = now.mono_ms;
     uint64_t forget = done_next_ms(e);
     /* What the brake holds back is looked at by the hour. */
     if (forget != UINT64_MAX)
