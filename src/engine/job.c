@@ -92,6 +92,18 @@ static void row_parts(struct job *j, const struct rec_job *r, char *end)
     j->more_len = (uint32_t)r->more.len;
     j->more_at =
         j->payload_at - (uint32_t)varint_size(j->payload_len) - j->more_len;
+    j->owner = j->limits_at = j->limits_len = 0;
+    j->cost = 1;
+    j->timeout_ms = 0;
+    struct rec_more m;
+    if (j->more_len == 0 || !rec_more_decode(&m, job_more_bytes(j)))
+        return;
+    j->owner = m.owner;
+    j->cost = m.cost > 0 ? m.cost : 1;
+    j->timeout_ms = m.timeout_ms;
+    j->limits_len = (uint32_t)m.limits.len;
+    if (m.limits.len > 0)
+        j->limits_at = (uint32_t)(m.limits.data - j->row);
 }
 
 static struct job *job_alloc(struct engine *e, const struct id *id,

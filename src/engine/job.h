@@ -75,6 +75,9 @@ struct job {
     char *row;
     uint32_t row_len, row_cap, size; /* cap 0: inline; size of the object */
     uint32_t more_at, more_len, payload_at, payload_len;
+    /* of `more`, what every lease asks for */
+    uint32_t owner, cost, limits_at, limits_len;
+    uint64_t timeout_ms;
     char inline_row[];
 };
 
@@ -87,6 +90,12 @@ static inline struct slice job_row(const struct job *j)
 static inline struct slice job_payload(const struct job *j)
 {
     return slice_of(j->row + j->payload_at, j->payload_len);
+}
+
+/* Its LIMIT names: a list of words. */
+static inline struct slice job_limits(const struct job *j)
+{
+    return slice_of(j->row + j->limits_at, j->limits_len);
 }
 
 static inline struct slice job_more_bytes(const struct job *j)

@@ -184,12 +184,8 @@ void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
     j->run_flags = 0;
     j->progress = 0;
     j->timeout_mono_ms = UINT64_MAX;
-    if (j->more_len > 0) {
-        struct rec_more m;
-        job_more(j, &m);
-        if (m.timeout_ms > 0)
-            j->timeout_mono_ms = add_ms(now.mono_ms, m.timeout_ms);
-    }
+    if (j->timeout_ms > 0)
+        j->timeout_mono_ms = add_ms(now.mono_ms, j->timeout_ms);
     if (worker.len > 0)
         worker_add(e, j, worker, now);
     if (session.len > 0)

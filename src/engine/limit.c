@@ -194,29 +194,25 @@ static void add_name(struct job_names *n, struct limit *l)
 void job_names(struct engine *e, const struct job *j, bool make,
                struct job_names *n)
 {
-    struct rec_more m;
-    struct slice name;
+    struct slice name, limits = job_limits(j);
     n->n = 0;
-    n->cost = 1;
+    n->cost = j->cost;
     n->owner = NULL;
     n->reserved = SLICE_EMPTY;
     if (!job_has_names(j))
         return;
-    if ((j->flags & JOBF_LIMITS) == 0 && j->lane != NULL &&
-        j->lane->owner != NULL) {
-        n->owner = j->lane->owner; /* without a look at its row */
-        if (n->owner->gate == NULL && n->owner->set.running_max == 0)
-            return;
+    if ((j->flags & JOBF_RESERVED) != 0) {
+        struct rec_more m;
+        job_more(j, &m);
+        n->reserved = m.reserved;
     }
-    job_more(j, &m);
-    n->cost = m.cost > 0 ? m.cost : 1;
-    n->reserved = m.reserved;
-    while (word_next(&m.limits, &name) && n->n < JOB_LIMITS_MAX)
+    while (word_next(&limits, &name) && n->n < JOB_LIMITS_MAX)
         add_name(n, make ? limit_make(e, name) : limit_find(e, name));
-    if (m.owner == 0 || m.owner >= e->owners_n || e->owners[m.owner] == NULL)
+    if (j->owner == 0 || j->owner >= e->owners_n)
         return;
-    n->owner = e->owners[m.owner];
-    if (n->owner->gate != NULL || n->owner->set.running_max > 0)
+    n->owner = e->owners[j->owner];
+    if (n->owner != NULL &&
+        (n->owner->gate != NULL || n->owner->set.running_max > 0))
         add_name(n, owner_gate(e, n->owner));
 }
 
@@ -310,6 +306,7 @@ static bool has_word(struct slice list, struct slice word)
 
 static void take_slot(struct limit *l)
 {
+    l->resting = false;
     l->running++;
     if (!has_room(l))
         l->open = false;
@@ -472,10 +469,16 @@ void limits_changed(struct engine *e)
     list_init(&e->limits);
 }
 
-/* Those that only their time keeps in memory are looked at in turn. */
+/* Those that nobody uses are looked at in turn: names come back soon, so one is
+ * forgotten when it is found idle the second time. With many of them as many
+ * are looked at as come. */
+#define COOLED 8
+#define RESTING_MAX 4096
 static void cool(struct engine *e)
 {
-    for (int i = 0; i < 8; i++) {
+    uint32_t n = COOLED + (e->limits_n > RESTING_MAX ? e->rested : 0);
+    e->rested = 0;
+    for (uint32_t i = 0; i < n; i++) {
         struct list *it = list_pop(&e->cooling_limits);
         if (it == NULL)
             return;
@@ -555,11 +558,15 @@ void limits_commit(struct engine *e, struct now now)
         bool past = is_past(l, now);
         if (l->dirty || (past && l->stored))
             store_state(e, l, now);
-        if (!past) {
-            if (!list_linked(&l->cooling) && l->reserved == 0)
-                list_append(&e->cooling_limits, &l->cooling);
-        } else if (!is_needed(l)) {
+        bool needed = is_needed(l);
+        if (past && !needed && l->resting) {
             limit_free(e, l);
+            continue;
+        }
+        l->resting = past && !needed;
+        if ((!past || !needed) && !list_linked(&l->cooling)) {
+            list_append(&e->cooling_limits, &l->cooling);
+            e->rested++;
         }
     }
 }

@@ -69,6 +69,7 @@ struct limit {
     uint64_t rate_until_ms;     /* somebody was refused until then */
     uint64_t due_ms;            /* of its due row; 0: none */
     bool open, dirty, stored;
+    bool resting;        /* was found idle once */
     struct list in_all;  /* engine.limits or limits_todo */
     struct list touched; /* in engine.touched_limits */
     struct list cooling; /* in engine.cooling_limits */

@@ -12,20 +12,11 @@ static void owner_touch(struct engine *e, struct owner *o)
         list_append(&e->touched_owners, &o->touched);
 }
 
-static struct owner *owner_of(const struct engine *e, const struct job *j)
-{
-    struct rec_more m;
-    if (j->lane != NULL && j->lane->owner != NULL)
-        return j->lane->owner;
-    job_more(j, &m);
-    return m.owner < e->owners_n ? e->owners[m.owner] : NULL;
-}
-
 void owner_count(struct engine *e, const struct job *j, int by)
 {
     if ((j->flags & JOBF_OWNED) == 0)
         return;
-    struct owner *o = owner_of(e, j);
+    struct owner *o = j->owner < e->owners_n ? e->owners[j->owner] : NULL;
     if (o == NULL)
         return;
     ASSERT(by > 0 || o->set.live > 0);

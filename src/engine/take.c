@@ -179,15 +179,6 @@ static enum err too_late(struct engine *e, struct gather *g, struct job *j,
     return ERR_OK;
 }
 
-static uint32_t job_cost(const struct job *j)
-{
-    struct rec_more m;
-    if (j->more_len == 0)
-        return 1;
-    job_more(j, &m);
-    return m.cost > 0 ? m.cost : 1;
-}
-
 static uint64_t length_of(const struct engine *e, const struct job *j,
                           const struct lease_params *p)
 {
@@ -236,7 +227,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
     if (!park_gate(e, l, j, now))
         return ERR_OK;
     lane_take(e, l, window_head(&l->window));
-    share_charge(l->share, job_cost(j));
+    share_charge(l->share, j->cost);
     pace_note(j->queue, now);
     uint64_t waited = now.wall_ms > j->since_ms ? now.wall_ms - j->since_ms : 0;
     lease_begin(e, j, length_of(e, j, p), p->worker, p->session, now);
