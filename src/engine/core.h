@@ -162,7 +162,10 @@ struct worker {
     struct list leases; /* struct job.of_worker */
     uint32_t leases_n;
     bool registered; /* by WORKER.BEAT: stays without leases */
-    uint64_t seen_ms;
+    uint64_t seen_mono_ms;
+    struct rec_worker set; /* slices point into `row` */
+    struct buf row;
+    struct list by_seen; /* in engine.workers_seen, if registered */
 };
 
 /* One finished state of one queue in one bucket (done.c). */
@@ -231,6 +234,8 @@ struct engine {
     struct heap leases; /* struct job.by_deadline */
     struct map sessions, workers, clients;
     struct heap sessions_ending;
+    struct list workers_seen; /* registered, the longest silent first */
+    uint32_t draining_n;      /* workers */
 
     struct window due; /* order: time and kind (due.c) */
     uint64_t due_head_stored, due_last;
@@ -445,6 +450,18 @@ void session_remove(struct engine *e, struct job *j);
 void worker_add(struct engine *e, struct job *j, struct slice name,
                 struct now now);
 void worker_remove(struct engine *e, struct job *j);
+
+/* --- worker.c: registered workers ---------------------------------------- */
+
+void worker_seen(struct engine *e, struct worker *w, struct now now);
+void worker_release(struct engine *e, struct worker *w);
+bool worker_draining(struct engine *e, struct slice name);
+bool worker_step(struct engine *e, struct now now, uint32_t ops);
+uint64_t worker_next_ms(const struct engine *e);
+MUST_USE enum err worker_load_row(struct engine *e, struct slice key,
+                                  struct slice value, struct now now,
+                                  struct errbuf *err);
+
 bool session_reap(struct engine *e, struct now now, uint32_t ops);
 uint64_t session_next_ms(const struct engine *e);
 /* After a start: time to come back. */

@@ -22,6 +22,8 @@ void engine_config_default(struct engine_config *c)
         .crash_delay_ms = second,
         .session_grace_ms = 3 * second,
         .idempotency_ms = day,
+        .worker_silent_ms = 30 * second,
+        .worker_forget_ms = 600 * second,
         .cancel_force_ms = 30 * second,
         .payload_max = 1024 * 1024,
         .lease_ms_max = day,
@@ -165,6 +167,7 @@ bool engine_reap(struct engine *e, struct now now)
     bool more = lease_reap(e, now, e->config.slice_ops);
     if (!e->timer_fetching) {
         more = session_reap(e, now, e->config.slice_ops) || more;
+        more = worker_step(e, now, e->config.slice_ops) || more;
         gather_release(e->timer_gather);
     }
     return more;
@@ -201,6 +204,7 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
     next = least(next, lease_next_ms(e));
     next = least(next, e->guard.next_mono_ms);
     next = least(next, chore_next_ms(e));
+    next = least(next, worker_next_ms(e));
     return least(next, session_next_ms(e));
 }
 

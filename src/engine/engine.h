@@ -77,6 +77,8 @@ struct engine_config {
     uint32_t crashes_max;
     uint64_t crash_window_ms, crash_delay_ms, session_grace_ms;
     uint64_t idempotency_ms, cancel_force_ms;
+    /* a worker that sends no beats is shown as silent, then forgotten */
+    uint64_t worker_silent_ms, worker_forget_ms;
     /* bounds */
     uint64_t payload_max, lease_ms_max;
     uint32_t names_max; /* queues, handlers, owners: each */

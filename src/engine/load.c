@@ -21,6 +21,7 @@ enum load_step {
     LOAD_RULES,
     LOAD_LIMITS,
     LOAD_CHORES,
+    LOAD_WORKERS,
     LOAD_LANES,
     LOAD_ENGINE,
     LOAD_DONE_BUCKETS,
@@ -33,7 +34,7 @@ static const uint8_t kinds[] = {
     [LOAD_OWNERS] = NAMED_OWNER, [LOAD_COUNTS] = NAMED_COUNTS,
     [LOAD_LANES] = NAMED_LANE,   [LOAD_ENGINE] = NAMED_ENGINE,
     [LOAD_RULES] = NAMED_LIMIT,  [LOAD_LIMITS] = NAMED_LIMIT_STATE,
-    [LOAD_CHORES] = NAMED_CHORE,
+    [LOAD_CHORES] = NAMED_CHORE, [LOAD_WORKERS] = NAMED_WORKER,
 };
 
 struct slice_of_rows {
@@ -70,6 +71,8 @@ static enum err take_row(struct engine *e, enum load_step step,
         return lane_load_row(e, key, value, err);
     case LOAD_CHORES:
         return chore_load_row(e, key, value, err);
+    case LOAD_WORKERS:
+        return worker_load_row(e, key, value, now, err);
     case LOAD_RUNS:
         return lease_load_row(e, key, value, now, err);
     case LOAD_ENGINE:

@@ -281,6 +281,14 @@ enum reason {
     X(bytes, only)        \
     X(bytes, breaker)
 
+#define REC_WORKER_V1(X) \
+    X(bytes, session)    \
+    X(u32, concurrency)  \
+    X(bytes, queues)     \
+    X(bytes, labels)     \
+    X(u8, draining)      \
+    X(u64, registered_ms)
+
 /* in rec_handler: settings and state of its breaker */
 #define REC_BREAKER_V1(X) \
     X(u8, on)             \
@@ -480,6 +488,7 @@ enum reason {
     R(rec_queue, REC_QUEUE_V1)                   \
     R(rec_handler, REC_HANDLER_V1)               \
     R(rec_breaker, REC_BREAKER_V1)               \
+    R(rec_worker, REC_WORKER_V1)                 \
     R(rec_owner, REC_OWNER_V1)                   \
     R(rec_rule, REC_RULE_V1)                     \
     R(rec_limit, REC_LIMIT_V1)                   \

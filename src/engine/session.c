@@ -46,6 +46,7 @@ static uint64_t client_hash(uint64_t id)
 void sessions_init(struct engine *e)
 {
     map_init(&e->workers, worker_is);
+    list_init(&e->workers_seen);
     map_init(&e->sessions, session_is);
     map_init(&e->clients, client_is);
     heap_init(&e->sessions_ending, ends_before);
@@ -68,6 +69,7 @@ struct worker *worker_make(struct engine *e, struct slice name)
 
 static void worker_free(struct engine *e, struct worker *w)
 {
+    worker_release(e, w);
     map_remove(&e->workers, &w->by_name);
     mem_free((char *)(uintptr_t)w->name.data);
     mem_free(w);
@@ -83,7 +85,7 @@ void worker_add(struct engine *e, struct job *j, struct slice name,
                 struct now now)
 {
     struct worker *w = worker_make(e, name);
-    w->seen_ms = now.wall_ms;
+    worker_seen(e, w, now);
     w->leases_n++;
     j->worker = w;
     list_append(&w->leases, &j->of_worker);

@@ -366,6 +366,8 @@ enum err engine_lease(struct engine *e, struct gather *g,
         if (rc != ERR_NOTFOUND)
             return rc;
     }
+    if (worker_draining(e, p->worker))
+        return ERR_EMPTY;
     rc = ERR_OK;
     for (uint32_t i = 0; i < p->queues_n && !want.none && rc == ERR_OK; i++) {
         struct queue *q = queue_find(e, p->queues[i]);

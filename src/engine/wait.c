@@ -22,6 +22,8 @@ struct wait {
     uint64_t request; /* hash of the idempotency key, 0: none */
     bool woken;
     bool for_jobs;
+    char worker[NAME_MAX_LEN]; /* who asks */
+    uint8_t worker_len;
     uint32_t handlers_n, spots_n;
     struct handler **handlers; /* behind the spots; NULL: not made yet */
     struct spot spots[];
@@ -44,9 +46,12 @@ void waits_init(struct engine *e)
     map_init(&e->job_waits, job_wait_is);
 }
 
-static bool spot_wants(const struct spot *s, const struct handler *h)
+static bool spot_wants(struct engine *e, const struct spot *s,
+                       const struct handler *h)
 {
     const struct wait *w = s->wait;
+    if (worker_draining(e, slice_of(w->worker, w->worker_len)))
+        return false; /* it is passed over until it is resumed */
     if (w->handlers_n == 0 || h == NULL)
         return true;
     for (uint32_t i = 0; i < w->handlers_n; i++)
@@ -99,13 +104,23 @@ void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
         return; /* whoever opens it again wakes those in line */
     LIST_FOR (it, &q->waiters) {
         struct spot *s = CONTAINER_OF(it, struct spot, in);
-        if (!spot_wants(s, h))
+        if (!spot_wants(e, s, h))
             continue;
         /* The successor may be of the same waiter if it named a queue twice;
          * engine_wait_lease() refuses that. */
         wake(e, s->wait);
         if (--n == 0)
             return;
+    }
+}
+
+/* A wake-up that cannot be used goes to the next. */
+static void hand_on(struct engine *e, const struct wait *wait)
+{
+    for (uint32_t i = 0; i < wait->spots_n; i++) {
+        struct queue *q = wait->spots[i].queue;
+        if (q != NULL && q->waiters_n > 0 && lane_pick(e, q, NULL, 0) != NULL)
+            wait_wake(e, q, NULL, 1);
     }
 }
 
@@ -151,6 +166,10 @@ void engine_wait_lease(struct engine *e, struct waiter *w,
     }
     if (wait == NULL) {
         wait = wait_new(e, w, p->queues_n, p->handlers_n);
+        if (p->worker.len <= sizeof(wait->worker)) {
+            memcpy(wait->worker, p->worker.data, p->worker.len);
+            wait->worker_len = (uint8_t)p->worker.len;
+        }
         wait->request = p->idempotency.len > 0 ? hash64(p->idempotency) | 1 : 0;
         for (uint32_t i = 0; i < p->handlers_n; i++) {
             struct handler *h = handler_make(e, p->handlers[i]);
@@ -168,6 +187,8 @@ void engine_wait_lease(struct engine *e, struct waiter *w,
             take_over(e, wait->spots[0].queue, wait);
     } else if (!wait->woken) {
         return; /* still in line */
+    } else if (worker_draining(e, p->worker)) {
+        hand_on(e, wait); /* it began to drain with a wake-up in hand */
     }
     wait->woken = false;
     for (uint32_t i = 0; i < wait->spots_n; i++)
@@ -233,12 +254,7 @@ void engine_unwait(struct engine *e, struct waiter *w)
     w->engine_private = NULL;
     leave_lines(e, wait);
     if (wait->woken && !wait->for_jobs)
-        for (uint32_t i = 0; i < wait->spots_n; i++) {
-            struct queue *q = wait->spots[i].queue;
-            if (q != NULL && q->waiters_n > 0 &&
-                lane_pick(e, q, NULL, 0) != NULL)
-                wait_wake(e, q, NULL, 1);
-        }
+        hand_on(e, wait);
     mem_free(wait);
     e->waiters_n--;
 }

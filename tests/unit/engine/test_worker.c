@@ -1,0 +1,162 @@
+/* Workers: beats, drain, silence. */
+#include "engine/workers.h"
+
+#include "rig.h"
+
+static struct worker_view beat(struct rig *r, const char *name)
+{
+    struct worker_view v;
+    struct beat_params p = {.name = slice_str(name)};
+    assert_int_equal(engine_worker_beat(r->engine, &p, r->now, &v, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    return v;
+}
+
+static enum err view(struct rig *r, const char *name, struct worker_view *v)
+{
+    return engine_worker(r->engine, slice_str(name), r->now, v, &r->err);
+}
+
+static enum err lease_as(struct rig *r, const char *worker)
+{
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {
+        .queues = &q, .queues_n = 1, .count = 1, .worker = slice_str(worker)};
+    return rig_lease_with(r, &p);
+}
+
+static void drain(struct rig *r, const char *name, bool on)
+{
+    assert_int_equal(
+        engine_worker_drain(r->engine, slice_str(name), on, r->now, &r->err),
+        ERR_OK);
+    rig_step(r);
+}
+
+static void what_a_worker_said_stays_until_it_says_otherwise(void **state)
+{
+    struct rig *r = *state;
+    struct worker_view v;
+    struct slice queues[] = {SLICE_LIT("a"), SLICE_LIT("b")};
+    struct job_tag label = {SLICE_LIT("host"), SLICE_LIT("x")};
+    struct beat_params p = {.name = SLICE_LIT("w"),
+                            .session = SLICE_LIT("s"),
+                            .concurrency_given = true,
+                            .concurrency = 8,
+                            .queues = queues,
+                            .queues_n = 2,
+                            .labels = &label,
+                            .labels_n = 1};
+    assert_int_equal(engine_worker_beat(r->engine, &p, r->now, &v, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    rig_pass(r, 1000);
+    beat(r, "w");
+    rig_restart(r);
+    assert_int_equal(view(r, "w", &v), ERR_OK);
+    assert_true(slice_is(v.session, "s"));
+    assert_int_equal(v.concurrency, 8);
+    assert_int_equal(v.queues.len, 4);
+    assert_int_equal(v.labels.len, 7);
+    assert_int_equal(v.registered_ms, 1700000000000);
+}
+
+static void a_draining_worker_gets_no_leases_also_after_a_start(void **state)
+{
+    struct rig *r = *state;
+    beat(r, "w");
+    drain(r, "w", true);
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(lease_as(r, "w"), ERR_EMPTY);
+    rig_restart(r);
+    assert_true(beat(r, "w").draining);
+    assert_int_equal(lease_as(r, "w"), ERR_EMPTY);
+    drain(r, "w", false);
+    assert_int_equal(lease_as(r, "w"), ERR_OK);
+}
+
+struct note {
+    struct waiter w;
+    int woken;
+};
+
+static void noted(struct waiter *w)
+{
+    ((struct note *)w)->woken++;
+}
+
+static void one_in_line_is_passed_over_while_it_drains(void **state)
+{
+    struct rig *r = *state;
+    struct note a = {.w.wake = noted}, b = {.w.wake = noted};
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {
+        .queues = &q, .queues_n = 1, .count = 1, .worker = SLICE_LIT("a")};
+    beat(r, "a");
+    engine_wait_lease(r->engine, &a.w, &p);
+    p.worker = SLICE_LIT("b");
+    engine_wait_lease(r->engine, &b.w, &p);
+    drain(r, "a", true);
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(a.woken, 0);
+    assert_int_equal(b.woken, 1);
+    /* b has gone: nobody else may have it, until a is resumed. */
+    engine_unwait(r->engine, &b.w);
+    assert_int_equal(a.woken, 0);
+    drain(r, "a", false);
+    assert_int_equal(a.woken, 1);
+    engine_unwait(r->engine, &a.w);
+}
+
+static void a_silent_worker_is_forgotten_and_its_leases_expire(void **state)
+{
+    struct rig *r = *state;
+    struct worker_view v;
+    beat(r, "w");
+    struct add_result job = rig_add(r, "q", "x", NULL);
+    assert_int_equal(lease_as(r, "w"), ERR_OK);
+    assert_int_equal(view(r, "w", &v), ERR_OK);
+    assert_int_equal(v.leases, 1);
+    assert_false(v.silent);
+    rig_pass(r, 30001);
+    assert_int_equal(view(r, "w", &v), ERR_OK);
+    assert_true(v.silent);
+    assert_int_equal(v.leases, 0);
+    assert_int_equal(rig_state(r, job.id), JOB_RETRYING);
+    rig_pass(r, 600000 - 30001);
+    assert_int_equal(view(r, "w", &v), ERR_NOTFOUND);
+    rig_restart(r);
+    assert_int_equal(view(r, "w", &v), ERR_NOTFOUND);
+}
+
+static void a_forgotten_worker_keeps_its_leases(void **state)
+{
+    struct rig *r = *state;
+    struct worker_view v;
+    struct slice w = SLICE_LIT("w");
+    beat(r, "w");
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(lease_as(r, "w"), ERR_OK);
+    assert_int_equal(engine_worker_forget(r->engine, w, &r->err), ERR_OK);
+    rig_step(r);
+    assert_int_equal(view(r, "w", &v), ERR_OK);
+    assert_false(v.registered);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(view(r, "w", &v), ERR_NOTFOUND);
+    assert_int_equal(engine_worker_forget(r->engine, w, &r->err), ERR_NOTFOUND);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(what_a_worker_said_stays_until_it_says_otherwise),
+        T(a_draining_worker_gets_no_leases_also_after_a_start),
+        T(one_in_line_is_passed_over_while_it_drains),
+        T(a_silent_worker_is_forgotten_and_its_leases_expire),
+        T(a_forgotten_worker_keeps_its_leases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
