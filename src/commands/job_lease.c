@@ -21,6 +21,31 @@ struct reply_job {
     uint32_t n;
 };
 
+/* The name of a field, ready made: a fifth of a lease's cost was the writing of
+ * the same names. */
+#define NAME(len, name)                                              \
+    do {                                                             \
+        static const char bytes_[] = "$" #len "\r\n" name "\r\n";    \
+        _Static_assert(sizeof(name) - 1 == len, "length of a name"); \
+        reply_raw(r, bytes_, sizeof(bytes_) - 1);                    \
+    } while (0)
+
+static void time_or_null(struct reply *r, uint64_t ms)
+{
+    if (ms == 0)
+        reply_null(r);
+    else
+        reply_int(r, (int64_t)ms);
+}
+
+static void bulk_or_null(struct reply *r, struct slice s)
+{
+    if (s.len == 0)
+        reply_null(r);
+    else
+        reply_bulk(r, s);
+}
+
 static void reply_one(void *ud, const struct lease_view *v)
 {
     struct reply_job *rj = ud;
@@ -29,28 +54,48 @@ static void reply_one(void *ud, const struct lease_view *v)
     buf_add_slice(rj->c->leased, v->token);
     buf_add_char(rj->c->leased, '\n');
     reply_map(r, 21);
-    reply_field_str(r, "token", v->token);
-    reply_str(r, "id");
+    NAME(5, "token");
+    reply_bulk(r, v->token);
+    NAME(2, "id");
     reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN));
-    reply_field_str(r, "queue", v->queue);
-    reply_field_str(r, "handler", v->handler);
-    reply_field_str(r, "payload", v->payload);
-    reply_field_int(r, "attempt", v->attempt);
-    reply_field_int(r, "delivery", v->delivery);
-    reply_field_int(r, "retries", v->retries);
-    reply_field_int(r, "priority", v->priority);
-    reply_field_int(r, "created_ms", (int64_t)v->created_ms);
-    reply_field_int(r, "lease_ms", (int64_t)v->lease_ms);
-    reply_field_time(r, "timeout_ms", v->timeout_ms);
-    reply_field_time(r, "deadline_ms", v->deadline_ms);
-    reply_field_maybe(r, "name", v->name);
-    reply_field_maybe(r, "owner", v->owner);
-    reply_field_maybe(r, "checkpoint", v->checkpoint);
-    reply_field_maybe(r, "meta", v->meta);
-    reply_field_maybe(r, "trace", v->trace);
-    reply_field_maybe(r, "schedule", v->schedule);
-    reply_field_time(r, "nominal_ms", v->nominal_ms);
-    reply_field_time(r, "occurrence", v->occurrence);
+    NAME(5, "queue");
+    reply_bulk(r, v->queue);
+    NAME(7, "handler");
+    reply_bulk(r, v->handler);
+    NAME(7, "payload");
+    reply_bulk(r, v->payload);
+    NAME(7, "attempt");
+    reply_int(r, v->attempt);
+    NAME(8, "delivery");
+    reply_int(r, v->delivery);
+    NAME(7, "retries");
+    reply_int(r, v->retries);
+    NAME(8, "priority");
+    reply_int(r, v->priority);
+    NAME(10, "created_ms");
+    reply_int(r, (int64_t)v->created_ms);
+    NAME(8, "lease_ms");
+    reply_int(r, (int64_t)v->lease_ms);
+    NAME(10, "timeout_ms");
+    time_or_null(r, v->timeout_ms);
+    NAME(11, "deadline_ms");
+    time_or_null(r, v->deadline_ms);
+    NAME(4, "name");
+    bulk_or_null(r, v->name);
+    NAME(5, "owner");
+    bulk_or_null(r, v->owner);
+    NAME(10, "checkpoint");
+    bulk_or_null(r, v->checkpoint);
+    NAME(4, "meta");
+    bulk_or_null(r, v->meta);
+    NAME(5, "trace");
+    bulk_or_null(r, v->trace);
+    NAME(8, "schedule");
+    bulk_or_null(r, v->schedule);
+    NAME(10, "nominal_ms");
+    time_or_null(r, v->nominal_ms);
+    NAME(10, "occurrence");
+    time_or_null(r, v->occurrence);
 }
 
 static enum err lease_exec(struct cmd_ctx *c)

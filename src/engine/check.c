@@ -300,28 +300,36 @@ static void check_lane(struct tally *t, struct lane *l)
     heap_check(&l->queue->shares);
 }
 
+struct running {
+    struct tally *t;
+    struct limit *l;
+    uint32_t n;
+};
+
+static void count_running(const struct job *j, void *ud)
+{
+    struct running *r = ud;
+    struct job_names n;
+    job_names(r->t->e, j, false, &n);
+    r->n += j->queue == r->l->queue;
+    for (uint32_t k = 0; k < n.n; k++)
+        r->n += n.at[k] == r->l;
+}
+
 /* Limits: their lanes, what runs under them, and the law of wake-ups. */
 static void check_limit(struct tally *t, struct limit *l)
 {
-    uint32_t running = 0;
+    struct running r = {t, l, 0};
     LIST_FOR (it, &l->groups) {
         struct park_group *g = CONTAINER_OF(it, struct park_group, in_limit);
         LIST_FOR (p, &g->lanes)
             check_lane(t, CONTAINER_OF(p, struct lane, in_group));
     }
-    for (size_t i = 0; i < t->e->leases.len; i++) {
-        const struct job *j =
-            CONTAINER_OF(t->e->leases.nodes[i], struct job, by_deadline);
-        struct job_names n;
-        job_names(t->e, j, false, &n);
-        running += j->queue == l->queue;
-        for (uint32_t k = 0; k < n.n; k++)
-            running += n.at[k] == l;
-    }
-    if (running != l->running && t->rc == ERR_OK)
+    leases_each(t->e, count_running, &r);
+    if (r.n != l->running && t->rc == ERR_OK)
         t->rc = err_set(t->err, ERR_INTERNAL,
                         "limit %.*s counts %u running jobs, not %u",
-                        SLICE_FMT(l->name), l->running, running);
+                        SLICE_FMT(l->name), l->running, r.n);
 }
 
 static void check_limits(struct tally *t)
@@ -363,9 +371,9 @@ enum err engine_check(struct engine *e, struct errbuf *err)
             check_lane(&t, e->lanes[i]);
     if (t.rc == ERR_OK)
         check_limits(&t);
-    heap_check(&e->leases);
+    leases_check(e);
     window_check(&e->due);
-    if (t.rc == ERR_OK && rows_of(&t, FAMILY_RUNS) != e->leases.len)
+    if (t.rc == ERR_OK && rows_of(&t, FAMILY_RUNS) != e->leases_len)
         violated(&t, "leases and rows of runs differ in number", NULL);
     if (t.rc == ERR_OK && t.jobs != e->stats.jobs_live)
         violated(&t, "the number of live jobs is wrong", NULL);

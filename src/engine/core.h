@@ -231,7 +231,11 @@ struct engine {
     struct buf shown;   /* what the last view borrows */
     uint64_t window_members;
 
-    struct heap leases; /* struct job.by_deadline */
+    /* Deadlines mostly arrive in their order: those stand in a list, from
+     * which a lease goes at no cost, and only the others in the heap. */
+    struct list leases_in_turn; /* struct job.in_turn */
+    struct heap leases;         /* struct job.by_deadline */
+    size_t leases_len;          /* of both */
     struct map sessions, workers, clients;
     struct heap sessions_ending;
     struct list workers_seen; /* registered, the longest silent first */
@@ -438,6 +442,9 @@ MUST_USE enum err lease_load_row(struct engine *e, struct slice key,
                                  struct errbuf *err);
 void leases_init(struct engine *e);
 void leases_free(struct engine *e);
+typedef void (*leases_fn)(const struct job *j, void *ud);
+void leases_each(const struct engine *e, leases_fn fn, void *ud);
+void leases_check(const struct engine *e);
 
 /* --- session.c ----------------------------------------------------------- */
 

@@ -234,7 +234,7 @@ void job_free(struct engine *e, struct job *j)
 {
     CHECK_OBJ(j, JOB);
     ASSERT(!j->in_window);
-    ASSERT(!heap_in(&j->by_deadline));
+    ASSERT(!heap_in(&j->by_deadline) && !list_linked(&j->in_turn));
     map_remove(&e->jobs, &j->by_id);
     if (j->row_cap > 0)
         mem_free(j->row);

@@ -60,8 +60,9 @@ struct job {
     uint64_t keep;         /* 0: the queue's, else ms + 1 */
 
     /* the lease, if running (see lease.h) */
-    struct heap_node by_deadline;
-    uint32_t run_flags; /* of the runs row: enum run_flag */
+    struct heap_node by_deadline; /* in this, or */
+    struct list in_turn;          /* in this */
+    uint32_t run_flags;           /* of the runs row: enum run_flag */
     uint32_t progress;
     uint32_t e; /* the start number in its token */
     uint64_t deadline_mono_ms, started_ms, lease_ms;

@@ -17,9 +17,10 @@ static void add_header(struct buf *out, char type, uint64_t n)
         out->len += 4;
         return;
     }
-    out->len++;
-    buf_add_u64(out, n);
-    buf_add(out, "\r\n", 2);
+    char *end = digits_put(p + 1, n);
+    end[0] = '\r';
+    end[1] = '\n';
+    out->len += (size_t)(end + 2 - p);
 }
 
 void reply_ok(struct reply *r)
@@ -134,8 +135,10 @@ void reply_verbatim(struct reply *r, struct slice s)
 
 void reply_null(struct reply *r)
 {
-    if (!r->muted)
-        buf_add_str(r->out, r->proto < 3 ? "$-1\r\n" : "_\r\n");
+    if (r->proto < 3)
+        reply_raw(r, "$-1\r\n", 5);
+    else
+        reply_raw(r, "_\r\n", 3);
 }
 
 void reply_null_array(struct reply *r)

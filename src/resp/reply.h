@@ -46,6 +46,13 @@ void reply_array_end(struct reply *r, struct reply_mark m, size_t n);
 struct reply_mark reply_map_begin(struct reply *r);
 void reply_map_end(struct reply *r, struct reply_mark m, size_t n);
 
+/* Bytes that are a reply already. */
+static inline void reply_raw(struct reply *r, const char *bytes, size_t len)
+{
+    if (!r->muted)
+        buf_add(r->out, bytes, len);
+}
+
 /* One field of an object: the name as bulk, then the value. */
 void reply_field_int(struct reply *r, const char *name, int64_t n);
 void reply_field_str(struct reply *r, const char *name, struct slice s);

@@ -95,6 +95,7 @@ struct rocks {
     bool applier_runs, reader_runs;
     /* The applier's: */
     uint64_t unflushed_bytes;
+    rocksdb_writebatch_t *batch;
     bool ballast;              /* it is there */
     uint64_t refused_since_ms; /* by a base that has room; 0: not */
     struct dropped *dropped;   /* whole buckets, until their files can go */

@@ -116,13 +116,14 @@ static struct slice range_end(const struct range *range, char *highest,
     return slice_of(highest, size);
 }
 
-static rocksdb_writebatch_t *batch_of(const struct rocks *r,
-                                      const struct generation *g)
+/* One batch serves all generations: its memory was grown and touched once. */
+static void fill_batch(const struct rocks *r, const struct generation *g)
 {
-    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    rocksdb_writebatch_t *batch = r->batch;
     struct rec_applied applied = {g->last_index};
     char highest[KEY_MAX + 1], value[16];
     struct key k;
+    rocksdb_writebatch_clear(batch);
     for (int f = 0; f < FAMILIES; f++) {
         for (size_t i = 0; i < g->ranges[f].len; i++) {
             const struct range *range = &g->ranges[f].all[i];
@@ -138,7 +139,6 @@ static rocksdb_writebatch_t *batch_of(const struct rocks *r,
     size_t len = (size_t)(rec_applied_encode(&applied, value) - value);
     rocksdb_writebatch_put_cf(batch, r->base.cfs[FAMILY_META], k.bytes, k.len,
                               value, len);
-    return batch;
 }
 
 /* Space returns at once if whole files go. That is right only for buckets: they
@@ -171,13 +171,12 @@ static void note_dropped(struct rocks *r, const struct generation *g)
 static enum err write_generation(struct rocks *r, const struct generation *g,
                                  struct errbuf *e)
 {
-    rocksdb_writebatch_t *batch = batch_of(r, g);
     rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
     char *message = NULL;
     rocksdb_writeoptions_disable_WAL(wo, 1);
-    rocksdb_write(r->base.db, wo, batch, &message);
+    fill_batch(r, g);
+    rocksdb_write(r->base.db, wo, r->batch, &message);
     rocksdb_writeoptions_destroy(wo);
-    rocksdb_writebatch_destroy(batch);
     if (message != NULL)
         return rocks_err(e, message, "apply to the base");
     atomic_store(&r->applied_index, g->last_index);
@@ -327,6 +326,7 @@ void *rocks_applier(void *arg)
 {
     struct rocks *r = arg;
     (void)pthread_setname_np(pthread_self(), "apply");
+    r->batch = rocksdb_writebatch_create();
     check_space(r);
     pthread_mutex_lock(&r->lock);
     for (;;) {
@@ -365,5 +365,6 @@ void *rocks_applier(void *arg)
     pthread_mutex_unlock(&r->lock);
     if (flush_now)
         flush(r);
+    rocksdb_writebatch_destroy(r->batch);
     return NULL;
 }

@@ -166,6 +166,20 @@ static void forget(struct sortmap *m, const struct sortmap_leaf *l)
             m->fingers[i] = NULL;
 }
 
+/* As leaf_lower_bound(), if it is where the last find or insert ended. */
+static bool hint_is_right(const struct sortmap_leaf *l, unsigned at,
+                          struct slice key, bool *found)
+{
+    *found = false;
+    if (at > l->len || (at > 0 && compare(key, l->rows[at - 1]) <= 0))
+        return false;
+    if (at == l->len)
+        return true;
+    int c = compare(key, l->rows[at]);
+    *found = c == 0;
+    return c <= 0;
+}
+
 bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
 {
     struct sortmap_leaf *l = m->last;
@@ -180,6 +194,11 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
         *pos = (struct sortmap_pos){l, l->len};
         return false;
     }
+    l = m->fingers[0];
+    if (l != NULL && m->hint < l->len && compare(key, l->rows[m->hint]) == 0) {
+        *pos = (struct sortmap_pos){l, m->hint};
+        return true;
+    }
     l = NULL;
     for (int i = 0; i < SORTMAP_FINGERS && l == NULL; i++)
         if (m->fingers[i] != NULL && leaf_covers(m->fingers[i], key))
@@ -188,7 +207,11 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
         l = descend(m, key);
     remember(m, l);
     pos->leaf = l;
-    pos->at = leaf_lower_bound(l, key, &found);
+    if (hint_is_right(l, m->hint, key, &found))
+        pos->at = m->hint;
+    else
+        pos->at = leaf_lower_bound(l, key, &found);
+    m->hint = pos->at;
     return found;
 }
 
@@ -291,6 +314,8 @@ void sortmap_insert(struct sortmap *m, struct sortmap_pos pos, const char *row,
     if (pos.leaf->len == SORTMAP_LEAF)
         pos = leaf_split(m, pos.leaf, pos.at, row);
     leaf_put(pos.leaf, pos.at, row, mark);
+    if (pos.leaf == m->fingers[0])
+        m->hint = pos.at + 1;
     m->len++;
 }
 

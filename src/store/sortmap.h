@@ -10,7 +10,9 @@
  *
  * Two thirds of all operations of a scheduler are at the tail (births) or near
  * the head (deaths), so a find first looks into the leaves that the last finds
- * ended in (fingers) and descends only if the key is in none of them.
+ * ended in (fingers) and descends only if the key is in none of them. Inside
+ * the leaf it first looks where the last one ended (hint), because batches put
+ * and delete rows in order.
  *
  * Borrowed: a row that was ever put in must outlive the map, because its key
  * may live on as a separator.
@@ -48,6 +50,7 @@ struct sortmap {
     size_t len;
     struct sortmap_leaf *first, *last;
     struct sortmap_leaf *fingers[SORTMAP_FINGERS];
+    unsigned hint; /* where in fingers[0] the next key may be */
     size_t node_bytes;
 };
 

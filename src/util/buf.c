@@ -35,15 +35,39 @@ void buf_add_str(struct buf *b, const char *s)
     buf_add(b, s, strlen(s));
 }
 
+size_t digits_len(uint64_t n)
+{
+    size_t len = 1;
+    for (; n >= 10000; n /= 10000)
+        len += 4;
+    return len + (n >= 10) + (n >= 100) + (n >= 1000);
+}
+
+char *digits_put(char *to, uint64_t n)
+{
+    static const char pairs[] = "00010203040506070809101112131415161718192021"
+                                "22232425262728293031323334353637383940414243"
+                                "44454647484950515253545556575859606162636465"
+                                "66676869707172737475767778798081828384858687"
+                                "888990919293949596979899";
+    char *end = to + digits_len(n), *at = end;
+    for (; n >= 100; n /= 100) {
+        at -= 2;
+        memcpy(at, pairs + n % 100 * 2, 2);
+    }
+    if (n >= 10)
+        memcpy(at - 2, pairs + n * 2, 2);
+    else
+        at[-1] = (char)('0' + n);
+    return end;
+}
+
 void buf_add_u64(struct buf *b, uint64_t n)
 {
-    char digits[20];
-    size_t i = sizeof(digits);
-    do {
-        digits[--i] = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    buf_add(b, digits + i, sizeof(digits) - i);
+    /* No more room than that: there are buffers over fixed memory. */
+    size_t len = digits_len(n);
+    digits_put(buf_room(b, len), n);
+    b->len += len;
 }
 
 void buf_add_i64(struct buf *b, int64_t n)

@@ -62,6 +62,10 @@ static inline void buf_add_char(struct buf *b, char c)
     b->len++;
 }
 
+/* Decimal digits of `n`: how many, and written at `to` (returns their end). */
+size_t digits_len(uint64_t n);
+char *digits_put(char *to, uint64_t n);
+
 void buf_add_str(struct buf *b, const char *s);
 void buf_add_u64(struct buf *b, uint64_t n); /* decimal */
 void buf_add_i64(struct buf *b, int64_t n);  /* decimal */

@@ -22,12 +22,13 @@ struct id id_make(uint64_t ms, uint16_t slot, uint32_t start, uint32_t counter)
 void id_text(const struct id *id, char out[ID_TEXT_LEN])
 {
     uint64_t hi = id_word(id, 0), lo = id_word(id, 8);
-    for (int i = ID_TEXT_LEN - 1; i >= 0; i--) {
+    /* Twelve digits of the low word, one of both, thirteen of the high one. */
+    for (int i = ID_TEXT_LEN - 1; i >= 14; i--, lo >>= 5)
         out[i] = digits[lo & 31];
-        lo = lo >> 5 | hi << 59;
-        hi >>= 5;
-    }
-    ASSERT((hi | lo) == 0);
+    out[13] = digits[lo | (hi & 1) << 4];
+    hi >>= 1;
+    for (int i = 12; i >= 0; i--, hi >>= 5)
+        out[i] = digits[hi & 31];
 }
 
 /* The value of each digit plus one; 0: not a digit. */
@@ -52,14 +53,25 @@ bool id_parse(struct slice text, struct id *out)
 {
     if (text.len != ID_TEXT_LEN)
         return false;
+    const unsigned char *at = (const unsigned char *)text.data;
     uint64_t hi = 0, lo = 0;
-    for (size_t i = 0; i < ID_TEXT_LEN; i++) {
-        unsigned v = values[(unsigned char)text.data[i]];
-        if (v == 0 || (i == 0 && v > 8))
-            return false;
-        hi = hi << 5 | lo >> 59;
-        lo = lo << 5 | (v - 1);
+    bool ok = values[at[0]] <= 8;
+    for (size_t i = 0; i < 13; i++) {
+        unsigned v = values[at[i]];
+        ok &= v != 0;
+        hi = hi << 5 | ((v - 1) & 31);
     }
+    unsigned both = values[at[13]]; /* one bit of `hi`, four of `lo` */
+    ok &= both != 0;
+    hi = hi << 1 | ((both - 1) >> 4 & 1);
+    lo = (both - 1) & 15;
+    for (size_t i = 14; i < ID_TEXT_LEN; i++) {
+        unsigned v = values[at[i]];
+        ok &= v != 0;
+        lo = lo << 5 | ((v - 1) & 31);
+    }
+    if (!ok)
+        return false;
     put_u64(hi, out->bytes);
     put_u64(lo, out->bytes + 8);
     return true;

@@ -253,6 +253,26 @@ static void an_execution_may_not_run_longer_than_its_timeout(void **state)
     assert_int_equal(rig_ack(r, r->token[0]), ERR_STALE);
 }
 
+static void leases_of_mixed_lengths_end_by_their_deadlines(void **state)
+{
+    static const uint64_t lengths_ms[] = {5000, 9000, 1000, 9000, 3000, 7000};
+    struct rig *r = *state;
+    struct slice q = SLICE_LIT("q");
+    struct id ids[ARRAY_LEN(lengths_ms)];
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        struct lease_params p = {
+            .queues = &q, .queues_n = 1, .count = 1, .lease_ms = lengths_ms[i]};
+        ids[i] = rig_add(r, "q", "x", NULL).id;
+        assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    }
+    for (uint64_t ms = 1000; ms <= 9000; ms += 1000) {
+        rig_pass(r, 1000);
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+            assert_int_equal(rig_state(r, ids[i]) == JOB_RUNNING,
+                             ms < lengths_ms[i]);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int main(void)
@@ -267,6 +287,7 @@ int main(void)
         TEST(a_snoozed_job_comes_back_uncounted),
         TEST(a_released_job_goes_back_to_its_old_place),
         TEST(a_lost_lease_is_a_crash_and_three_are_poison),
+        TEST(leases_of_mixed_lengths_end_by_their_deadlines),
         TEST(a_lost_job_goes_back_to_its_old_place),
         TEST(a_stepped_wall_clock_ends_no_lease),
         TEST(a_long_payload_lives_in_a_row_of_its_own),

@@ -198,12 +198,34 @@ static void many_tails_agree_with_an_array(void **state)
     end(f);
 }
 
+/* Batches put and delete rows in order, in the middle of others. */
+static void batches_in_order_agree_with_an_array(void **state)
+{
+    struct fixture *f = begin(11);
+    (void)state;
+    for (unsigned i = 0; i < UNIVERSE; i += 7)
+        put(f, i);
+    for (unsigned n = 0; n < 2000; n++) {
+        unsigned at = (unsigned)rng_below(&f->rng, UNIVERSE - 64);
+        bool in = rng_below(&f->rng, 2) == 0;
+        for (unsigned i = at; i < at + 64; i++) {
+            if (in)
+                put(f, i);
+            else
+                take(f, i);
+        }
+    }
+    compare_all(f);
+    end(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_changes_agree_with_an_array),
         cmocka_unit_test(a_moving_window_agrees_with_an_array),
         cmocka_unit_test(many_tails_agree_with_an_array),
+        cmocka_unit_test(batches_in_order_agree_with_an_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

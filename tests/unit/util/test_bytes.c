@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "unit.h"
@@ -169,10 +170,29 @@ static void memory_in_use_follows_what_is_allocated(void **state)
     mem_free(p);
 }
 
+static void digits_are_those_of_printf(void **state)
+{
+    (void)state;
+    for (uint64_t ten = 1, i = 0; i < 20; i++, ten *= 10) {
+        for (uint64_t n = ten - 1; n <= ten + 1; n++) {
+            char want[24], memory[24];
+            int len =
+                snprintf(want, sizeof(want), "%llu", (unsigned long long)n);
+            /* Fixed memory, and not a byte too much of it. */
+            struct buf b = {memory, 0, (size_t)len};
+            buf_add_u64(&b, n);
+            assert_ptr_equal(b.data, memory);
+            assert_int_equal(b.len, len);
+            assert_memory_equal(memory, want, (size_t)len);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_buffer_grows_and_gives_from_the_front),
+        cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(slices_compare_by_bytes_and_words_without_case),
         cmocka_unit_test(slots_are_those_of_redis_cluster),
         cmocka_unit_test(hashes_are_stable_because_they_reach_the_disk),
