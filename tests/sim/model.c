@@ -194,6 +194,10 @@ const char *model_leased(struct model *m, uint32_t k,
         return "a finished job was leased";
     if (was->state == M_RUNNING && !expired(was, now))
         return "a job was leased while its lease was in force";
+    if (was->held)
+        return "a held job was leased";
+    if (was->cancelling)
+        return "a job that was told to stop was leased again";
     if (was->state == M_WAITING && was->not_before_ms > now.wall_ms)
         return "a job was leased before its time";
     if (v->delivery <= was->delivery)
@@ -215,6 +219,12 @@ const char *model_leased(struct model *m, uint32_t k,
     return NULL;
 }
 
+/* Its execution may have ended without a word to its holder. */
+static bool overdue(const struct mjob *j, struct now now)
+{
+    return expired(j, now) || (j->cancelling && now.wall_ms >= j->force_ms);
+}
+
 /* Is this the token in force? Then a verb must succeed, unless the lease has
  * run out, when it may. */
 enum standing { CURRENT, OVERDUE, ENDED, OLD, GONE };
@@ -222,19 +232,20 @@ enum standing { CURRENT, OVERDUE, ENDED, OLD, GONE };
 static enum standing standing(const struct model *m, const struct mjob *j,
                               uint32_t delivery, struct now now)
 {
-    if (j->state == M_NONE)
+    if (j->state == M_NONE || j->state == M_ERASED)
         return GONE;
     if (!live(j))
         return now.wall_ms >= j->finished_ms + m->keep_ms ? GONE : ENDED;
     if (j->state == M_RUNNING && j->delivery == delivery)
-        return expired(j, now) ? OVERDUE : CURRENT;
+        return overdue(j, now) ? OVERDUE : CURRENT;
     return OLD;
 }
 
 static bool refusal_fits(const struct model *m, const struct mjob *j,
                          enum standing s, enum err rc, struct now now)
 {
-    bool poison = maybe_poison(m, j, now);
+    bool poison = maybe_poison(m, j, now) ||
+                  (j->state == M_RUNNING && j->cancelling && overdue(j, now));
     switch (s) {
     case CURRENT:
         return false;
@@ -263,6 +274,7 @@ static void end(struct model *m, struct mjob *j, enum mstate state,
                 uint8_t verb, struct now now)
 {
     become(m, j, state);
+    j->cancelling = false;
     j->ended = j->delivery;
     j->ended_by = verb;
     j->finished_ms = now.wall_ms;
@@ -300,6 +312,10 @@ const char *model_nacked(struct model *m, uint32_t k, uint32_t delivery,
     if (s != CURRENT && s != OVERDUE)
         return "a NACK without the lease was accepted";
     struct mjob *j = change(m, k);
+    if (j->cancelling) {
+        end(m, j, M_CANCELLED, 'n', now);
+        return NULL;
+    }
     j->failures++;
     bool last = permanent || j->failures > j->retries;
     end(m, j, last ? M_FAILED : M_WAITING, 'n', now);
@@ -322,7 +338,7 @@ const char *model_released(struct model *m, uint32_t k, uint32_t delivery,
     if (s != CURRENT && s != OVERDUE)
         return "a RELEASE without the lease was accepted";
     struct mjob *j = change(m, k);
-    end(m, j, M_WAITING, 'r', now);
+    end(m, j, j->cancelling ? M_CANCELLED : M_WAITING, 'r', now);
     j->not_before_ms = 0;
     return NULL;
 }
@@ -338,8 +354,91 @@ const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
         return s == CURRENT ? "a lease in force was called lost" : NULL;
     if (s != CURRENT && s != OVERDUE)
         return "a lease that had ended was extended";
+    if ((order == ORDER_CANCEL) != was->cancelling)
+        return "the order that came with a renewal is wrong";
     struct mjob *j = change(m, k);
     j->lease_end_ms = now.mono_ms + j->lease_ms;
+    return NULL;
+}
+
+bool model_sure(const struct model *m, uint32_t k, struct now now)
+{
+    const struct mjob *j = &m->jobs[k];
+    if (j->state == M_NONE)
+        return false;
+    if (j->state == M_RUNNING)
+        return !overdue(j, now);
+    return j->state == M_WAITING || j->state == M_ERASED ||
+           now.wall_ms < j->finished_ms + m->keep_ms;
+}
+
+static enum err verb_answer(const struct mjob *j, enum manage_verb verb)
+{
+    bool waiting = j->state == M_WAITING;
+    if (j->state == M_ERASED)
+        return ERR_NOTFOUND;
+    if (live(j)) {
+        switch (verb) {
+        case MANAGE_CANCEL:
+            return ERR_OK;
+        case MANAGE_HOLD:
+        case MANAGE_DELETE:
+            return waiting ? ERR_OK : ERR_STATE;
+        case MANAGE_RUNNOW:
+            return waiting && !j->held ? ERR_OK : ERR_STATE;
+        case MANAGE_UNHOLD:
+            return waiting && j->held ? ERR_OK : ERR_STATE;
+        case MANAGE_RETRY:
+            return ERR_STATE;
+        }
+    }
+    if (verb == MANAGE_RETRY || verb == MANAGE_DELETE ||
+        (verb == MANAGE_CANCEL && j->state == M_CANCELLED))
+        return ERR_OK;
+    return ERR_FINISHED;
+}
+
+const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
+                          uint64_t force_ms, enum err rc, struct now now)
+{
+    if (rc != verb_answer(&m->jobs[k], verb))
+        return "a verb from outside got the wrong answer";
+    if (rc != ERR_OK)
+        return NULL;
+    struct mjob *j = change(m, k);
+    switch (verb) {
+    case MANAGE_CANCEL:
+        if (j->state == M_RUNNING && force_ms > 0) {
+            j->cancelling = true;
+            j->told_ms = now.wall_ms;
+            j->force_ms = now.wall_ms + force_ms;
+        } else if (live(j)) {
+            if (j->state == M_RUNNING)
+                end(m, j, M_CANCELLED, 'c', now);
+            become(m, j, M_CANCELLED);
+            j->held = false;
+            j->finished_ms = now.wall_ms;
+        }
+        break;
+    case MANAGE_HOLD:
+        j->held = true;
+        break;
+    case MANAGE_UNHOLD:
+        j->held = false;
+        break;
+    case MANAGE_RUNNOW:
+        j->not_before_ms = 0;
+        break;
+    case MANAGE_DELETE:
+        become(m, j, M_ERASED);
+        break;
+    case MANAGE_RETRY:
+        become(m, j, M_WAITING);
+        j->failures = 0;
+        j->not_before_ms = 0;
+        memset(j->crashed_ms, 0, sizeof(j->crashed_ms));
+        break;
+    }
     return NULL;
 }
 
@@ -348,8 +447,12 @@ const char *model_seen(struct model *m, uint32_t k, enum err rc,
 {
     const struct mjob *j = &m->jobs[k];
     if (rc == ERR_NOTFOUND) {
-        if (j->state == M_NONE)
+        if (j->state == M_NONE || j->state == M_ERASED)
             return NULL;
+        if (j->cancelling && now.wall_ms >= j->told_ms + m->keep_ms) {
+            end(m, change(m, k), M_CANCELLED, 'c', now);
+            return NULL;
+        }
         /* What ends by poison keeps its own, longer retention. */
         if (!live(j) && now.wall_ms >= j->finished_ms + m->keep_ms)
             return NULL;
@@ -359,6 +462,8 @@ const char *model_seen(struct model *m, uint32_t k, enum err rc,
         return "a job cannot be read";
     if (j->state == M_NONE)
         return "a job is there that nobody added";
+    if (j->state == M_ERASED)
+        return "a job is there that was deleted";
     bool over = v->state == JOB_COMPLETED || v->state == JOB_FAILED ||
                 v->state == JOB_CANCELLED || v->state == JOB_EXPIRED;
     switch (j->state) {
@@ -369,9 +474,17 @@ const char *model_seen(struct model *m, uint32_t k, enum err rc,
     case M_CANCELLED:
         return v->state == JOB_CANCELLED ? NULL : "a cancelled job is not";
     case M_WAITING:
+        if (j->held != (v->state == JOB_HELD))
+            return "a job is held, or is not, against what was said";
         return over || v->state == JOB_RUNNING ? "a waiting job is not" : NULL;
     case M_RUNNING:
-        if (!expired(j, now))
+        if (j->cancelling && overdue(j, now) && v->state == JOB_CANCELLED) {
+            struct mjob *c = change(m, k);
+            end(m, c, M_CANCELLED, 'c', now);
+            c->finished_ms = v->finished_ms;
+            return NULL;
+        }
+        if (!overdue(j, now))
             return v->state == JOB_RUNNING ? NULL : "a leased job is not";
         if (v->state == JOB_FAILED && maybe_poison(m, j, now)) {
             end(m, change(m, k), M_FAILED, 'p', now);
@@ -379,6 +492,7 @@ const char *model_seen(struct model *m, uint32_t k, enum err rc,
         }
         return over ? "a job that was lost has ended" : NULL;
     case M_NONE:
+    case M_ERASED:
         break;
     }
     return NULL;

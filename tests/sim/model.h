@@ -22,7 +22,8 @@ enum mstate {
     M_RUNNING,
     M_COMPLETED,
     M_FAILED,
-    M_CANCELLED
+    M_CANCELLED,
+    M_ERASED
 };
 
 #define M_CRASHES 4
@@ -36,6 +37,8 @@ struct mjob {
     uint64_t not_before_ms;                        /* wall */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
     uint64_t finished_ms;
+    bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
+    uint64_t told_ms, force_ms;
     uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */
 };
 
@@ -65,6 +68,11 @@ const char *model_released(struct model *m, uint32_t k, uint32_t delivery,
 const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
                            uint32_t epoch, enum lease_order order,
                            struct now now);
+/* Is it certain what a verb from outside must answer? Not while nobody can know
+ * whether the engine has noticed the end of a lease, or of a retention. */
+bool model_sure(const struct model *m, uint32_t k, struct now now);
+const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
+                          uint64_t force_ms, enum err rc, struct now now);
 const char *model_seen(struct model *m, uint32_t k, enum err rc,
                        const struct job_view *v, struct now now);
 

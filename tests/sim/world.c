@@ -24,6 +24,7 @@ enum op_kind {
     OP_RELEASE,
     OP_EXTEND,
     OP_GET,
+    OP_MANAGE,
     OP_KINDS
 };
 
@@ -41,6 +42,8 @@ struct op {
     uint64_t delay_ms, lease_ms;
     uint32_t retries, priority;
     bool permanent;
+    enum manage_verb verb;
+    uint64_t force_ms;
     struct held held;
     struct gather *gather;
     bool ready; /* its rows have come */
@@ -264,6 +267,36 @@ static enum err run_get(struct world *w, struct op *op)
     return ERR_OK;
 }
 
+static void on_managed(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    struct asked *a = ud;
+    struct world *w = a->w;
+    struct op *op = a->op;
+    (void)i;
+    (void)why;
+    note(w, op->k, 1000 + (uint64_t)rc);
+    trace(w, "  verb %d for %u: %s", (int)op->verb, op->k, err_name(rc));
+    violate(w, op,
+            model_managed(w->model, op->k, op->verb, op->force_ms, rc, w->now));
+}
+
+static enum err run_manage(struct world *w, struct op *op)
+{
+    char text[ID_TEXT_LEN];
+    struct slice job = slice_of(text, sizeof(text));
+    struct asked a = {w, op};
+    if (!model_sure(w->model, op->k, w->now))
+        return ERR_OK;
+    id_text(&model_job(w->model, op->k)->id, text);
+    struct manage_params p = {.verb = op->verb,
+                              .jobs = &job,
+                              .n = 1,
+                              .has_force = true,
+                              .force_ms = op->force_ms};
+    return engine_manage(w->engine, op->gather, &p, w->now, on_managed, &a,
+                         &w->e);
+}
+
 static void fetched(void *ud)
 {
     ((struct op *)ud)->ready = true;
@@ -288,6 +321,8 @@ static void op_run(struct world *w, struct op *op)
         rc = run_lease(w, op);
     else if (op->kind == OP_GET)
         rc = run_get(w, op);
+    else if (op->kind == OP_MANAGE)
+        rc = run_manage(w, op);
     else
         rc = run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -324,6 +359,11 @@ static void op_start(struct world *w, enum op_kind kind)
     case OP_GET:
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
         break;
+    case OP_MANAGE:
+        op->k = (uint32_t)rng_below(&w->rng, w->next_k);
+        op->verb = (enum manage_verb)(1 + rng_below(&w->rng, 6));
+        op->force_ms = chance(w, 300) ? 0 : rng_below(&w->rng, 60000);
+        break;
     default: {
         /* Usually a fresh token and the last use of it; at times an old one
          * once more. */
@@ -351,8 +391,10 @@ static enum op_kind pick(struct world *w)
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
         return OP_LEASE;
-    if (r < 62)
+    if (r < 59)
         return OP_GET;
+    if (r < 64)
+        return OP_MANAGE;
     if (w->held_n == 0)
         return OP_LEASE;
     return r < 85 ? OP_ACK : r < 92 ? OP_NACK : r < 96 ? OP_EXTEND : OP_RELEASE;
@@ -518,9 +560,12 @@ static void drain(struct world *w)
             pass(w, i % 16 == 0 ? 60000 : 10);
         if (i % 400 == 399) /* poison is noticed by looking */
             for (uint32_t k = 0; k < w->next_k; k++)
-                if (model_job(w->model, k)->state == M_RUNNING) {
+                if (model_job(w->model, k)->state == M_RUNNING ||
+                    model_job(w->model, k)->held) {
                     struct op *op = NEW(struct op);
-                    op->kind = OP_GET;
+                    op->kind =
+                        model_job(w->model, k)->held ? OP_MANAGE : OP_GET;
+                    op->verb = MANAGE_UNHOLD;
                     op->k = k;
                     op->gather = gather_new(w->store);
                     op_run(w, op);
