@@ -609,6 +609,11 @@ MUST_USE enum err schedule_settle_gather(struct engine *e, struct gather *g,
                                          struct errbuf *err);
 void schedule_settle(struct engine *e, struct gather *g, const struct job *j,
                      enum job_state state, struct now now);
+/* One is taken back. */
+MUST_USE enum err schedule_revive_gather(struct engine *e, struct gather *g,
+                                         struct slice name, struct errbuf *err);
+void schedule_revive(struct engine *e, struct gather *g, struct slice name,
+                     const struct id *job, struct now now);
 /* The guardian: at the start and every hour, in slices. */
 void schedule_guard(struct engine *e, struct now now);
 MUST_USE enum err schedules_check(struct engine *e, struct errbuf *err);

@@ -103,6 +103,8 @@ static enum err kept_read(struct engine *e, struct gather *g,
         rc = scan(e, g, k, DONE_BODY, err);
     if (rc == ERR_OK && (k->r.flags & JOBF_EFFECTS) != 0)
         rc = scan(e, g, k, DONE_EFFECT, err);
+    if (rc == ERR_OK && (k->r.flags & JOBF_SCHEDULE) != 0)
+        rc = schedule_revive_gather(e, g, k->m.schedule, err);
     return rc;
 }
 
@@ -313,6 +315,8 @@ enum err revive(struct engine *e, struct gather *g, const struct id *id,
         alias_put(e, k.m.name, id);
     if ((j->flags & JOBF_UNIQUE) != 0)
         unique_put(e, k.m.unique_scope, q, k.m.unique, id, 0);
+    if ((j->flags & JOBF_SCHEDULE) != 0)
+        schedule_revive(e, g, k.m.schedule, id, now);
     e->stats.jobs_live++;
     told(e, &k, EVENT_JOB_REVIVED, now);
     place_ready(e, j, false, now);

@@ -129,7 +129,7 @@ enum err schedule_make_job(struct engine *e, struct gather *g,
                  now);
         return ERR_OK;
     }
-    live_put(e, &s->id, &result.id);
+    live_put(e, &s->id, &result.id, true);
     s->st.live++;
     s->st.fired++;
     s->st.last_ms = nominal_ms;

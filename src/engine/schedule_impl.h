@@ -123,8 +123,8 @@ void occurrence_put(struct engine *e, const struct schedule *s,
 
 /* --- schedule_live.c ----------------------------------------------------- */
 
-void live_put(struct engine *e, const struct id *schedule,
-              const struct id *job);
+void live_put(struct engine *e, const struct id *schedule, const struct id *job,
+              bool fresh);
 struct slice live_key(struct key *k, const struct id *schedule,
                       const struct id *job);
 /* The live jobs of a schedule, oldest first, at most `max`. */

@@ -19,13 +19,14 @@ struct slice live_key(struct key *k, const struct id *schedule,
     return key_key(k, KEY_SCHEDULE, slice_of(bytes, sizeof(bytes)));
 }
 
-void live_put(struct engine *e, const struct id *schedule, const struct id *job)
+void live_put(struct engine *e, const struct id *schedule, const struct id *job,
+              bool fresh)
 {
     struct rec_mark mark = {0};
     struct key k;
     rec_mark_encode(&mark, store_put(e->store, FAMILY_KEYS,
                                      live_key(&k, schedule, job),
-                                     rec_mark_size(&mark), true));
+                                     rec_mark_size(&mark), fresh));
 }
 
 static bool note_live(struct slice key, struct slice value, void *ud)
@@ -88,9 +89,11 @@ static void stop(struct engine *e, struct gather *g, struct job *j,
     if (j->state != JOB_RUNNING || terminate) {
         job_finish(e, g, j, JOB_CANCELLED, &o, now);
     } else if ((j->run_flags & RUNF_CANCEL) == 0) {
-        j->run_flags |= RUNF_CANCEL;
-        lease_store(e, j);
-        report(e, EVENT_JOB_CANCELLING, j, now, 0, o.error);
+        struct manage a = {.verb = MANAGE_CANCEL};
+        struct id id = j->id;
+        struct errbuf err;
+        if (manage_do(e, g, &a, &id, now, &err) != ERR_OK)
+            fault(e, now, &err);
     }
 }
 
@@ -130,6 +133,38 @@ enum err schedule_settle_gather(struct engine *e, struct gather *g,
     if (state != ERR_OK && state != ERR_NOTFOUND)
         return state;
     return live == ERR_NOTFOUND ? ERR_OK : live;
+}
+
+/* A finished job is taken back: it is live again, and counts. */
+enum err schedule_revive_gather(struct engine *e, struct gather *g,
+                                struct slice name, struct errbuf *err)
+{
+    struct key k;
+    struct slice value;
+    struct id id = due_name_id(name);
+    enum err rc =
+        store_get(e->store, g, FAMILY_NAMED,
+                  schedule_key(&k, NAMED_SCHEDULE_STATE, &id), &value, err);
+    return rc == ERR_NOTFOUND ? ERR_OK : rc;
+}
+
+void schedule_revive(struct engine *e, struct gather *g, struct slice name,
+                     const struct id *job, struct now now)
+{
+    struct schedule s = {0};
+    struct errbuf err;
+    struct id id = due_name_id(name);
+    enum err rc = schedule_load_state(e, g, &id, &s, &err);
+    if (rc == ERR_PENDING)
+        rc = schedule_load_state(e, NULL, &id, &s, &err);
+    if (rc == ERR_OK) {
+        live_put(e, &id, job, false);
+        s.st.live++;
+        schedule_store_state(e, &s);
+    } else if (rc != ERR_NOTFOUND) {
+        fault(e, now, &err);
+    }
+    schedule_release(&s);
 }
 
 /* Newest first; the oldest falls off. */

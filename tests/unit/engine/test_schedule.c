@@ -497,6 +497,50 @@ static void a_job_that_cannot_be_made_is_told(void **state)
     assert_int_not_equal(v.next_ms, 0);
 }
 
+static void a_job_that_is_taken_back_is_live_again(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(RETRIES), .retries = 0};
+    struct schedule_params p = every("s", MINUTE);
+    p.options = &o;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct id id = r->ids[0];
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    assert_int_equal(get(r, "s").live, 0);
+    struct manage a = {.verb = MANAGE_RETRY};
+    assert_int_equal(manage_do(r->engine, NULL, &a, &id, r->now, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    assert_int_equal(get(r, "s").live, 1);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").overlapped, 1);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(get(r, "s").live, 0);
+}
+
+static void a_job_that_does_not_stop_is_stopped_for_its_successor(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_CANCEL;
+    struct job_options o = {.given = GIVEN(LEASE), .lease_ms = HOUR};
+    p.options = &o;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct id id = r->ids[0];
+    rig_pass(r, MINUTE);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    assert_int_equal(get(r, "s").buffered, 1);
+    rig_pass(r, 30 * SECOND);
+    assert_int_equal(rig_state(r, id), JOB_CANCELLED);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(get(r, "s").fired, 2);
+}
+
 /* --- RUN, BACKFILL ------------------------------------------------------- */
 
 static void backfill_makes_what_was_not_made(void **state)
@@ -613,6 +657,8 @@ int main(void)
         TEST(rows_that_must_be_fetched_change_nothing),
         TEST(it_pauses_after_failures_in_a_row),
         TEST(a_job_that_cannot_be_made_is_told),
+        TEST(a_job_that_is_taken_back_is_live_again),
+        TEST(a_job_that_does_not_stop_is_stopped_for_its_successor),
         TEST(backfill_makes_what_was_not_made),
         TEST(the_guardian_mends_what_was_broken),
         TEST(many_schedules_fire_and_cost_no_memory),
