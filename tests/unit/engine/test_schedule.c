@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cron/zone.h"
 #include "engine/core.h"
 #include "engine/schedule.h"
 
@@ -608,6 +612,43 @@ static void the_guardian_mends_what_was_broken(void **state)
     assert_int_equal(get(r, "s").fired, 1);
 }
 
+static void copy_zone(const char *from, const char *to)
+{
+    char bytes[8192];
+    FILE *in = fopen(from, "rb");
+    assert_non_null(in);
+    size_t n = fread(bytes, 1, sizeof(bytes), in);
+    fclose(in);
+    FILE *out = fopen(to, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(out);
+}
+
+static void new_rules_of_a_zone_move_the_next_time(void **state)
+{
+    struct rig *r = *state;
+    char dir[] = "/tmp/belfry-zone-XXXXXX", path[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/Moving", dir);
+    copy_zone("/usr/share/zoneinfo/Asia/Tokyo", path);
+    zone_set_dir(dir);
+    struct schedule_params p = cron("s", "0 12 * * *");
+    p.timing.zone = SLICE_LIT("Moving");
+    uint64_t next = set(r, &p);
+    assert_int_equal(next % (24 * HOUR), 3 * HOUR);
+    rig_pass(r, 1);
+    copy_zone("/usr/share/zoneinfo/Asia/Kolkata", path);
+    zone_set_dir(dir);
+    rig_restart(r);
+    rig_pass(r, 1);
+    assert_int_equal(get(r, "s").next_ms % (24 * HOUR), 6 * HOUR + 30 * MINUTE);
+    rig_step(r);
+    unlink(path);
+    rmdir(dir);
+    zone_set_dir("/usr/share/zoneinfo");
+}
+
 static void many_schedules_fire_and_cost_no_memory(void **state)
 {
     struct rig *r = *state;
@@ -661,6 +702,7 @@ int main(void)
         TEST(a_job_that_does_not_stop_is_stopped_for_its_successor),
         TEST(backfill_makes_what_was_not_made),
         TEST(the_guardian_mends_what_was_broken),
+        TEST(new_rules_of_a_zone_move_the_next_time),
         TEST(many_schedules_fire_and_cost_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
