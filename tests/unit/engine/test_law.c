@@ -2,8 +2,9 @@
  * always has a wake-up pending.
  *
  * Three names with limits of 1 to 3, one of them sometimes with a rate; jobs
- * with one to three of them in two queues; workers that stand in line and ask
- * again only when they are woken; crashes. Whenever nothing moves any more:
+ * with one to three of them in two queues, which may be bounded and fair;
+ * workers that stand in line and ask again only when they are woken; crashes.
+ * Whenever nothing moves any more:
  *
  *  1. no name has more holders than its limit;
  *  2. if a worker stands in line of a queue, no job of that queue has room
@@ -60,6 +61,7 @@ struct law {
     struct now now;
     struct errbuf err;
     uint32_t limits[NAMES], used[NAMES];
+    uint32_t bounds[2], busy[2]; /* of queues; 0: none */
     bool rated;
     struct mjob jobs[JOBS_MAX];
     uint32_t jobs_n;
@@ -139,6 +141,16 @@ static void fetch(struct law *l)
 
 static void set_limits(struct law *l)
 {
+    for (int i = 0; i < 2; i++) {
+        l->bounds[i] = (uint32_t)below(l, 4);
+        struct queue_settings q = {.has_concurrency = true,
+                                   .concurrency = l->bounds[i],
+                                   .has_fair = true,
+                                   .fair = below(l, 2) == 0};
+        if (engine_queue_set(l->engine, slice_str(queues[i]), &q, l->now,
+                             &l->err) != ERR_OK)
+            broken(l, l->err.text);
+    }
     l->rated = below(l, 3) == 0;
     for (int i = 0; i < NAMES; i++) {
         l->limits[i] = 1 + (uint32_t)below(l, 3);
@@ -169,6 +181,10 @@ static void add(struct law *l)
     if (below(l, 4) == 0) {
         o.given |= GIVEN(PRIORITY);
         o.priority = (uint32_t)below(l, 1001);
+    }
+    if (below(l, 3) == 0) {
+        o.given |= GIVEN(OWNER);
+        o.owner = slice_str(below(l, 2) == 0 ? "o1" : "o2");
     }
     if (below(l, 8) == 0) {
         o.given |= GIVEN(DELAY);
@@ -204,6 +220,8 @@ static void on_lease(void *ud, const struct lease_view *v)
     if (lease->job == l->jobs_n || j->phase != WAITS)
         broken(l, "a job was leased that does not wait");
     j->phase = RUNS;
+    if (++l->busy[j->queue] > l->bounds[j->queue] && l->bounds[j->queue] > 0)
+        broken(l, "a queue leases more than its limit");
     for (int i = 0; i < NAMES; i++)
         if ((j->names >> i & 1) != 0 && ++l->used[i] > l->limits[i])
             broken(l, "more holders than the limit");
@@ -247,6 +265,7 @@ static void end_lease(struct law *l, uint32_t i)
     struct mjob *j = &l->jobs[lease.job];
     struct slice token = slice_of(lease.token, lease.len);
     l->leases[i] = l->leases[--l->leases_n];
+    l->busy[j->queue]--;
     for (int k = 0; k < NAMES; k++)
         l->used[k] -= j->names >> k & 1;
     enum err rc;
@@ -363,7 +382,9 @@ static void check_law(struct law *l)
         }
     for (uint32_t i = 0; i < l->jobs_n; i++) {
         const struct mjob *j = &l->jobs[i];
-        bool may = j->phase == WAITS && line[j->queue];
+        bool may = j->phase == WAITS && line[j->queue] &&
+                   (l->bounds[j->queue] == 0 ||
+                    l->busy[j->queue] < l->bounds[j->queue]);
         for (int k = 0; k < NAMES && may; k++)
             may = (j->names >> k & 1) == 0 || open[k];
         if (may && !delayed(l, j))

@@ -321,6 +321,55 @@ static void an_owner_has_quotas(void **state)
     assert_int_equal(v.live, 1);
 }
 
+struct caller {
+    struct waiter waiter;
+    bool woken;
+};
+
+static void on_wake(struct waiter *w)
+{
+    ((struct caller *)(void *)w)->woken = true;
+}
+
+/* What cannot run is moved in slices, so that one call takes no longer than
+ * another; who waits for what stands behind it is woken in between. */
+static void many_jobs_behind_a_full_name_stall_nobody(void **state)
+{
+    struct rig *r = *state;
+    const int many = 5000;
+    r->check = false;
+    for (int i = 0; i < many; i++)
+        add_named(r, "q", "a", NULL);
+    struct id last = rig_add(r, "q", "free", NULL).id;
+    set_rule(r, "a", 1, 0, 0, 0);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {.queues = &q, .queues_n = 1, .count = 1};
+    struct caller c = {.waiter.wake = on_wake};
+    int calls = 0;
+    while (rig_lease_with(r, &p) == ERR_EMPTY) {
+        /* Each call moved a bounded number. */
+        assert_in_range(rig_queue(r, "q").jobs[JOB_PARKED], 1,
+                        (uint64_t)(calls + 1) * 256);
+        c.woken = false;
+        engine_wait_lease(r->engine, &c.waiter, &p);
+        assert_true(engine_next_ms(r->engine, r->now) <= r->now.mono_ms);
+        (void)engine_tick(r->engine, r->now);
+        assert_true(c.woken);
+        assert_true(calls++ < 100);
+    }
+    engine_unwait(r->engine, &c.waiter);
+    assert_true(id_eq(&r->ids[0], &last));
+    assert_true(calls >= many / 256);
+    /* All of them at once: nothing moves, the lane opens. */
+    assert_int_equal(
+        engine_limit_del(r->engine, slice_str("a"), r->now, &r->err), ERR_OK);
+    rig_pass(r, 0);
+    assert_int_equal(rig_lease(r, "q", 1000), 1000);
+    r->check = true;
+    rig_step(r);
+}
+
 static void a_parked_job_can_expire_and_gives_its_place_up(void **state)
 {
     struct rig *r = *state;
@@ -435,6 +484,7 @@ int main(void)
         T(a_queue_has_concurrency_and_rate_of_its_own),
         T(maxlen_refuses_or_drops_the_oldest),
         T(an_owner_has_quotas),
+        T(many_jobs_behind_a_full_name_stall_nobody),
         T(a_parked_job_can_expire_and_gives_its_place_up),
         T(names_that_nobody_uses_are_forgotten),
         T(a_wrong_rule_is_refused_with_its_reason),
