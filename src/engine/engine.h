@@ -428,6 +428,13 @@ MUST_USE enum err engine_count(struct engine *e, struct gather *g,
                                const struct list_params *p, struct now now,
                                struct list_result *r, struct errbuf *err);
 
+/* The ready jobs that come next, as far as they are in memory, at most `count`
+ * (100). Errors: ERR_NOTFOUND, ERR_PENDING (then forget what `fn` was told). */
+MUST_USE enum err engine_peek(struct engine *e, struct gather *g,
+                              struct slice queue, uint32_t count,
+                              struct now now, job_fn fn, void *ud,
+                              struct errbuf *err);
+
 /* --- chores -------------------------------------------------------------- */
 
 /* 0: no such verb. */
