@@ -150,7 +150,7 @@ static enum err find_finished(struct engine *e, struct gather *g,
                               struct errbuf *err)
 {
     const struct recent *r = &e->recent[id_hash(&t->id) % RECENT_SIZE];
-    if (id_eq(&r->id, &t->id))
+    if (r->n > 0 && id_eq(&r->id, &t->id)) /* an unused place is zeros */
         return ended(r->n == t->n && r->e == t->e, r->verb, verb, ERR_FINISHED,
                      err);
     uint32_t bucket;

@@ -273,6 +273,15 @@ static void leases_of_mixed_lengths_end_by_their_deadlines(void **state)
     }
 }
 
+static void a_token_of_no_job_is_unknown_even_if_all_zeros(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(rig_ack(r, slice_str("00000000000000000000000001#1.1")),
+                     ERR_NOTFOUND);
+    assert_int_equal(rig_ack(r, slice_str("00000000000000000000000000#1.1")),
+                     ERR_NOTFOUND);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int main(void)
@@ -297,6 +306,7 @@ int main(void)
         TEST(jobs_that_are_not_started_in_time_expire),
         TEST(a_deadline_ends_a_job_even_while_it_runs),
         TEST(an_execution_may_not_run_longer_than_its_timeout),
+        TEST(a_token_of_no_job_is_unknown_even_if_all_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
