@@ -521,7 +521,10 @@ static enum err expire(struct engine *e, struct gather *g, const struct id *id,
         return ERR_OK; /* it ended; its row here was overlooked */
     if (rc != ERR_OK)
         return rc;
-    if (unstarted && (j->n > 0 || j->state == JOB_RUNNING)) {
+    struct rec_more m;
+    job_more(j, &m);
+    /* A lease that was undone was no start. */
+    if (unstarted && (m.last_n > 0 || j->state == JOB_RUNNING)) {
         job_drop(e, j);
         return ERR_OK;
     }

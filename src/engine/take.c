@@ -161,7 +161,7 @@ static enum err too_late(struct engine *e, struct gather *g, struct job *j,
     if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) == 0)
         return ERR_OK;
     job_more(j, &m);
-    bool started = (j->flags & JOBF_EXPIRES) != 0 && j->n == 0 &&
+    bool started = (j->flags & JOBF_EXPIRES) != 0 && m.last_n == 0 &&
                    m.expires_at_ms <= now.wall_ms;
     bool total =
         (j->flags & JOBF_DEADLINE) != 0 && m.deadline_at_ms <= now.wall_ms;
@@ -290,8 +290,10 @@ static enum err same_again(struct engine *e, struct gather *g,
             alive += pass == 0;
             if (pass == 0)
                 rc = bodies_at_hand(e, g, j, err);
-            else
+            else {
+                j->run_flags |= RUNF_AGAIN;
                 show(e, g, j, fn, ud);
+            }
         }
         if (pass == 0 && rc == ERR_OK && alive > 0 &&
             r.request != request_hash(p))
@@ -409,7 +411,9 @@ enum err engine_lease(struct engine *e, struct gather *g,
     return rc;
 }
 
-/* As if it had never been: the number is given again, since nobody saw it. */
+/* As if it had never been, but for the number: were it given again, a request
+ * with the IDEMPOTENCY key of this lease would find the next holder's. A lease
+ * that such a request has got by now may be in a worker's hands. */
 void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
                        struct now now)
 {
@@ -419,6 +423,8 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
             continue;
         struct job *j = job_get(e, &t.id);
         if (j == NULL || j->state != JOB_RUNNING || j->n != t.n || j->e != t.e)
+            continue;
+        if ((j->run_flags & RUNF_AGAIN) != 0)
             continue;
         if ((j->run_flags & RUNF_CANCEL) != 0) {
             struct outcome o = {.verb = VERB_RELEASE};
@@ -432,7 +438,6 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         limits_refund(e, j);
         j->queue->totals.leased--;
         lease_end(e, j, now);
-        j->n--;
         /* Its rows are no longer first ones. */
         j->flags |= JOBF_MOVED;
         job_move(e, j, JOB_READY);

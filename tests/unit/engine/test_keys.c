@@ -169,6 +169,33 @@ static void a_lease_asked_for_again_gives_the_same_leases(void **state)
     assert_string_not_equal(first, r->tokens[0]);
 }
 
+/* The reply to the first request is lost, and noticed late. */
+static void an_undone_lease_is_not_shared_by_asking_again(void **state)
+{
+    struct rig *r = *state;
+    struct slice q = slice_str("q");
+    struct lease_params p = {
+        .queues = &q, .queues_n = 1, .count = 1, .idempotency = slice_str("k")};
+    char first[64];
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    engine_lease_undo(r->engine, &r->token[0], 1, r->now);
+    rig_step(r);
+    assert_int_equal(rig_lease(r, "q", 1), 1); /* somebody else */
+    assert_int_equal(rig_lease_with(r, &p), ERR_EMPTY);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+
+    rig_add(r, "q", "y", NULL);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    memcpy(first, r->tokens[0], sizeof(first));
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    assert_string_equal(first, r->tokens[0]);
+    struct slice token = slice_str(first);
+    engine_lease_undo(r->engine, &token, 1, r->now);
+    rig_step(r);
+    assert_int_equal(rig_ack(r, token), ERR_OK);
+}
+
 static enum err add_named(struct rig *r, const char *name,
                           struct add_result *result)
 {
@@ -262,6 +289,7 @@ int main(void)
         TEST(keys_of_queues_do_not_meet),
         TEST(the_same_request_again_makes_no_second_job),
         TEST(a_lease_asked_for_again_gives_the_same_leases),
+        TEST(an_undone_lease_is_not_shared_by_asking_again),
         TEST(a_name_finds_its_job_while_it_lives_and_is_kept),
         TEST(an_effect_is_claimed_once_per_job),
         TEST(words_that_collide_are_named),
