@@ -286,12 +286,13 @@ static struct rec_schedule settings(const struct schedule_params *p,
     return r;
 }
 
-/* A schedule of this name may have been deleted while its jobs were live. */
+/* A schedule of this name may have been deleted while its jobs were live. All
+ * of them: each takes one off the count when it ends. */
 static enum err count_live(struct engine *e, struct gather *g,
                            struct schedule *s, struct errbuf *err)
 {
     struct buf ids = {0};
-    enum err rc = live_jobs_of(e, g, &s->id, SCHEDULE_BUFFER_MAX, &ids, err);
+    enum err rc = live_jobs_of(e, g, &s->id, UINT32_MAX, &ids, err);
     s->st.live = (uint32_t)(ids.len / ID_LEN);
     buf_release(&ids);
     return rc;

@@ -256,6 +256,26 @@ static void pause_resume_and_del(void **state)
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
 }
 
+static void a_schedule_made_anew_counts_all_that_still_live(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    for (uint32_t i = 0; i <= SCHEDULE_BUFFER_MAX; i++) {
+        struct id id;
+        assert_int_equal(engine_schedule_run(r->engine, NULL, slice_str("s"),
+                                             r->now, &id, &r->err),
+                         ERR_OK);
+    }
+    rig_step(r);
+    assert_int_equal(
+        engine_schedule_del(r->engine, NULL, slice_str("s"), &r->err), ERR_OK);
+    rig_step(r);
+    set(r, &p);
+    assert_int_equal(get(r, "s").live, SCHEDULE_BUFFER_MAX + 1);
+}
+
 /* --- overlap and misfire ------------------------------------------------- */
 
 /* A job runs, then `down` passes in one step, then all jobs are done one after
@@ -689,6 +709,7 @@ int main(void)
         TEST(spread_is_stable_and_before_the_next_time),
         TEST(once_at_a_time),
         TEST(pause_resume_and_del),
+        TEST(a_schedule_made_anew_counts_all_that_still_live),
         TEST(every_overlap_with_every_misfire),
         TEST(what_is_outside_the_window_is_counted_only),
         TEST(a_year_of_milliseconds_is_not_walked),
