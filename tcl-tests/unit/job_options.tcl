@@ -1,0 +1,51 @@
+start_server {tags {jobs}} {
+    test {times and durations out of range are refused} {
+        foreach {word bad} {DELAY -1 DELAY 1x DELAY 99999999999999999999
+                DELAY 101y DELAY 40000d AT 10000-01-01T00:00:00Z
+                AT 253402300800000 AT -5 LEASE 0 TIMEOUT -1ms KEEP nope} {
+            assert_error "ERR*$word*" {r job.add q x $word $bad}
+        }
+        assert_error "LIMIT LEASE*" {r job.add q x LEASE 2d}
+    }
+    test {words that collide are both named} {
+        foreach {a b} {{DELAY 1} {AT 1} {UNIQUE u DEBOUNCE 1} {DELAY 1}
+                {UNIQUE u WHILE live} {FOR 1s} {UNIQUE u DEBOUNCE 1}
+                {CONFLICT return} {UNIQUE u DEBOUNCE 1} {FOR 1}} {
+            foreach words [list [concat $a $b] [concat $b $a]] {
+                set one [lindex $a end-1]
+                set two [lindex $b 0]
+                if {[catch {r job.add q x {*}$words} text] == 0} {
+                    fail "accepted: $words"
+                }
+                assert {[string match *$one* $text] &&
+                    [string match *$two* $text]} $text
+            }
+        }
+        foreach {a needs} {{SCOPE queue} UNIQUE {WHILE live} UNIQUE
+                {FOR 1s} UNIQUE {CONFLICT reject} UNIQUE {DEBOUNCE 1s} UNIQUE
+                {SLA strict} EXPECT} {
+            assert_error "ERR*[lindex $a 0]*$needs*" {r job.add q x {*}$a}
+        }
+    }
+    test {names that are none are refused} {
+        assert_error "ERR*queue*" {r job.add "" x}
+        assert_error "ERR*queue*" {r job.add "a b" x}
+        r send_bytes job.add "a\x00b" x
+        assert_error "ERR*queue*" {r read}
+        assert_error "*queue*128*" {r job.add [string repeat q 129] x}
+        assert_error "*HANDLER*" {r job.add q x HANDLER ""}
+        assert_error "*ID*" {r job.add q x ID [string repeat n 65]}
+        r send_bytes job.add "\xff\xfe\xe4" x ;# binary, but a name
+        assert_equal 26 [string length [r read]]
+    }
+    test {unknown words and values name what is allowed} {
+        assert_error "ERR*FOO*" {r job.add q x FOO 1}
+        assert_error "ERR*BACKOFF*exponential*linear*" {
+            r job.add q x BACKOFF often
+        }
+        assert_error "ERR*PRIORITY*1000*" {r job.add q x PRIORITY 1001}
+        assert_error "ERR*DELAY*" {r job.add q x DELAY}
+        assert_error "ERR*DELAY*" {r job.add q x DELAY 1 DELAY 2}
+        assert_error "*wrong number*" {r job.add q}
+    }
+}

@@ -1,0 +1,48 @@
+start_server {tags {jobs}} {
+    proc payloads {list} {lmap j $list {dict get $j payload}}
+    test {workers that may not block hear of a job} {
+        set c [client]
+        $c subscribe belfry:ready:told
+        set id [r job.add told x DELAY 30ms]
+        assert_equal [list message belfry:ready:told $id] [$c read]
+    }
+    test {the same request takes over the parked call, and its leases} {
+        set gone [client]
+        $gone send job.lease idem BLOCK 8000 IDEMPOTENCY k
+        r job.add idem-other x
+        set again [client]
+        $again send job.lease idem BLOCK 8000 IDEMPOTENCY k
+        after 30
+        set id [r job.add idem x]
+        set job [lindex [$again read] 0]
+        assert_equal $id [dict get $job id]
+        assert_equal [dict get $job token] [dict get [lindex \
+            [r job.lease idem IDEMPOTENCY k] 0] token]
+        assert_error "MISMATCH *" {r job.lease idem COUNT 2 IDEMPOTENCY k}
+    }
+    test {a lease whose session has gone comes back} {
+        r job.add s x
+        set c [client]
+        $c job.lease s SESSION me
+        $c destroy
+        wait_for {[dict get [r queue.info s] ready] == 1}
+        set job [lindex [r job.lease s] 0]
+        assert_equal {1 2} [lmap f {attempt delivery} {dict get $job $f}]
+    }
+    test {resuming wakes all who wait} {
+        r queue.pause q
+        r job.addm q 2 a b
+        set waiting {}
+        foreach i {1 2} {
+            set c [client]
+            $c send job.lease q BLOCK 8000
+            lappend waiting $c
+        }
+        wait_for {[dict get [r queue.info q] waiters] == 2}
+        assert_equal OK [r queue.resume q]
+        assert_equal {a b} [lsort [lmap c $waiting \
+            {dict get [lindex [$c read] 0] payload}]]
+        assert_equal 0 [dict get [r queue.info q] paused]
+        assert_equal OK [r queue.resume q]
+    }
+}
