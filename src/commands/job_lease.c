@@ -2,8 +2,10 @@
 #include "commands/command.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
+#include "util/parse.h"
 
 #define COUNT_MAX 10000
+#define WEIGHT_MAX 1000000
 
 struct lease_args {
     uint64_t given[2];
@@ -12,7 +14,7 @@ struct lease_args {
     uint32_t count;
     uint64_t block_ms, lease_ms;
     struct slice worker, session, idempotency;
-    struct opt_list handlers;
+    struct opt_list handlers, weights;
 };
 #define CMD_ARGS struct lease_args
 
@@ -98,10 +100,31 @@ static void reply_one(void *ud, const struct lease_view *v)
     time_or_null(r, v->occurrence);
 }
 
+/* One weight per queue, in the order in which they were named. */
+static enum err take_weights(struct cmd_ctx *c, uint32_t queues_n,
+                             uint32_t *out)
+{
+    const struct lease_args *a = c->args;
+    if (a->weights.n != queues_n)
+        return err_set(&c->e, ERR_SYNTAX,
+                       "WEIGHTS names %u, there are %u queues",
+                       (unsigned)a->weights.n, (unsigned)queues_n);
+    for (uint32_t i = 0; i < queues_n; i++) {
+        uint64_t n;
+        if (!parse_u64(a->weights.words[i], &n) || n < 1 || n > WEIGHT_MAX)
+            return err_set(&c->e, ERR_SYNTAX,
+                           "WEIGHTS: a weight is an integer from 1 to %d",
+                           WEIGHT_MAX);
+        out[i] = (uint32_t)n;
+    }
+    return ERR_OK;
+}
+
 static enum err lease_exec(struct cmd_ctx *c)
 {
     struct lease_args *a = c->args;
     struct slice queues[WAITER_QUEUES_MAX];
+    uint32_t weights[WAITER_QUEUES_MAX];
     struct lease_params p = {.queues = queues,
                              .count = cmd_given(c, "COUNT") ? a->count : 1,
                              .lease_ms = a->lease_ms,
@@ -112,6 +135,10 @@ static enum err lease_exec(struct cmd_ctx *c)
                              .idempotency = a->idempotency};
     enum err rc = words_join(c, a->queue, &a->also, queues, WAITER_QUEUES_MAX,
                              &p.queues_n);
+    if (rc == ERR_OK && cmd_given(c, "WEIGHTS")) {
+        rc = take_weights(c, p.queues_n, weights);
+        p.weights = weights;
+    }
     if (rc != ERR_OK)
         return rc;
     struct reply_job rj = {.c = c};
@@ -148,6 +175,9 @@ static const struct opt opts[] = {
      .value = "s"},
     {"HANDLERS", OPT(LIST, handlers), "only jobs of these", .value = "n h...",
      .min = 1, .max = 64},
+    {"WEIGHTS", OPT(LIST, weights),
+     "the queues take turns by weight, instead of the first named first",
+     .value = "n weight...", .min = 1, .max = WAITER_QUEUES_MAX},
     {"IDEMPOTENCY", OPT(BYTES, idempotency),
      "the same request with this key gets the same leases while they live",
      .value = "k", .min = 1, .max = 200},
@@ -157,7 +187,8 @@ static const struct opt opts[] = {
 const struct command cmd_job_lease = {
     .name = "JOB.LEASE",
     .group = "jobs",
-    .summary = "Lease jobs of one or more queues, the first named first.",
+    .summary =
+        "Lease jobs of one or more queues, the first named first or by weight.",
     .since = "0.1",
     .reply = "an array of objects, empty if there is nothing to do",
     .flags = CMD_WRITE | CMD_BLOCKING | CMD_LEASES,

@@ -175,6 +175,7 @@ struct lease_params {
     const struct slice *handlers; /* only these; n = 0: any */
     uint32_t handlers_n;
     struct slice idempotency;
+    const uint32_t *weights; /* one per queue: take turns; NULL: in order */
 };
 
 struct lease_view {

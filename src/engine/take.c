@@ -252,8 +252,11 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
 static uint64_t request_hash(const struct lease_params *p)
 {
     uint64_t h = hash64_seed(p->worker, p->count);
-    for (uint32_t i = 0; i < p->queues_n; i++)
+    for (uint32_t i = 0; i < p->queues_n; i++) {
         h = hash64_seed(p->queues[i], h);
+        if (p->weights != NULL)
+            h = hash64_seed(slice_of(&p->weights[i], sizeof(p->weights[i])), h);
+    }
     for (uint32_t i = 0; i < p->handlers_n; i++)
         h = hash64_seed(p->handlers[i], h);
     return h;
@@ -353,13 +356,85 @@ static enum err examine(struct engine *e, const struct lease_params *p,
     return ERR_OK;
 }
 
+/* What one call has got so far. */
+struct taking {
+    const struct lease_params *p;
+    const struct wanted *want;
+    struct buf tokens; /* for the idempotency key */
+    uint32_t got;
+    lease_fn fn;
+    void *ud;
+};
+
+/* Up to `most` jobs of one queue. */
+static enum err take_from(struct engine *e, struct gather *g, struct taking *t,
+                          struct slice name, uint32_t most, struct now now,
+                          struct errbuf *err)
+{
+    const struct wanted *want = t->want;
+    struct queue *q = queue_find(e, name);
+    uint32_t moved = 0;
+    if (q == NULL || q->set.paused != 0)
+        return ERR_OK;
+    while (most > 0 && queue_admits(e, q, now)) {
+        struct lane *l = lane_pick(e, q, want->handlers, want->handlers_n);
+        struct job *j;
+        if (l == NULL)
+            return ERR_OK;
+        enum err rc = take_one(e, g, l, t->p, now, &j, err);
+        if (rc != ERR_OK)
+            return rc;
+        if (j == NULL) {
+            if (++moved < MOVES_MAX)
+                continue;
+            park_sift(e, q); /* others have their turn in between */
+            return ERR_OK;
+        }
+        t->got++;
+        most--;
+        if (t->p->idempotency.len > 0) {
+            char text[TOKEN_MAX];
+            size_t len = token_print(&j->id, j->n, j->e, text);
+            buf_add_char(&t->tokens, (char)(unsigned char)len);
+            buf_add(&t->tokens, text, len);
+        }
+        show(e, g, j, t->fn, t->ud);
+    }
+    return ERR_OK;
+}
+
+/* Queues take turns, each as often as its weight says; one that has nothing is
+ * left out. */
+static enum err take_weighted(struct engine *e, struct gather *g,
+                              struct taking *t, struct now now,
+                              struct errbuf *err)
+{
+    const struct lease_params *p = t->p;
+    uint64_t weights[WAITER_QUEUES_MAX], sum = 0;
+    ASSERT(p->queues_n <= WAITER_QUEUES_MAX);
+    for (uint32_t i = 0; i < p->queues_n; i++)
+        sum += weights[i] = p->weights[i];
+    while (t->got < p->count && sum > 0) {
+        uint64_t at = rng_below(&e->rng, sum);
+        uint32_t i = 0, before = t->got;
+        while (at >= weights[i])
+            at -= weights[i++];
+        enum err rc = take_from(e, g, t, p->queues[i], 1, now, err);
+        if (rc != ERR_OK)
+            return rc;
+        if (t->got == before) {
+            sum -= weights[i];
+            weights[i] = 0;
+        }
+    }
+    return ERR_OK;
+}
+
 enum err engine_lease(struct engine *e, struct gather *g,
                       const struct lease_params *p, struct now now, lease_fn fn,
                       void *ud, struct errbuf *err)
 {
     struct wanted want;
-    struct buf tokens = {0};
-    uint32_t got = 0;
     enum err rc = examine(e, p, &want, err);
     if (rc != ERR_OK)
         return rc;
@@ -368,46 +443,23 @@ enum err engine_lease(struct engine *e, struct gather *g,
         if (rc != ERR_NOTFOUND)
             return rc;
     }
-    if (worker_draining(e, p->worker))
+    if (worker_draining(e, p->worker) || want.none)
         return ERR_EMPTY;
+    struct taking t = {.p = p, .want = &want, .fn = fn, .ud = ud};
     rc = ERR_OK;
-    for (uint32_t i = 0; i < p->queues_n && !want.none && rc == ERR_OK; i++) {
-        struct queue *q = queue_find(e, p->queues[i]);
-        if (q == NULL || q->set.paused != 0)
-            continue;
-        uint32_t moved = 0;
-        while (got < p->count && queue_admits(e, q, now)) {
-            struct lane *l = lane_pick(e, q, want.handlers, want.handlers_n);
-            struct job *j;
-            if (l == NULL)
-                break;
-            rc = take_one(e, g, l, p, now, &j, err);
-            if (rc != ERR_OK)
-                break;
-            if (j == NULL) {
-                if (++moved < MOVES_MAX)
-                    continue;
-                park_sift(e, q); /* others have their turn in between */
-                break;
-            }
-            got++;
-            if (p->idempotency.len > 0) {
-                char text[TOKEN_MAX];
-                size_t len = token_print(&j->id, j->n, j->e, text);
-                buf_add_char(&tokens, (char)(unsigned char)len);
-                buf_add(&tokens, text, len);
-            }
-            show(e, g, j, fn, ud);
-        }
-    }
-    if (got > 0) {
+    if (p->weights != NULL)
+        rc = take_weighted(e, g, &t, now, err);
+    for (uint32_t i = 0; p->weights == NULL && i < p->queues_n && rc == ERR_OK;
+         i++)
+        rc = take_from(e, g, &t, p->queues[i], p->count - t.got, now, err);
+    if (t.got > 0) {
         if (p->idempotency.len > 0)
-            remember_request(e, p, buf_slice(&tokens), now);
+            remember_request(e, p, buf_slice(&t.tokens), now);
         rc = ERR_OK;
     } else if (rc == ERR_OK) {
         rc = ERR_EMPTY;
     }
-    buf_release(&tokens);
+    buf_release(&t.tokens);
     return rc;
 }
 

@@ -45,4 +45,19 @@ start_server {tags {jobs}} {
         assert_equal 0 [dict get [r queue.info q] paused]
         assert_equal OK [r queue.resume q]
     }
+    test {queues take turns by weight} {
+        r job.addm many 600 {*}[lrepeat 600 a]
+        r job.addm few 600 {*}[lrepeat 600 b]
+        set got [payloads [r job.lease many COUNT 400 WEIGHTS 2 3 1 ALSO few]]
+        assert_equal 400 [llength $got]
+        assert_range [llength [lsearch -all $got a]] 250 350
+        # One that has nothing left is no hindrance.
+        assert_equal 800 [llength [r job.lease many COUNT 900 WEIGHTS 2 9 1 \
+            ALSO few]]
+        assert_equal {} [r job.lease many WEIGHTS 2 9 1 ALSO few]
+        assert_error "ERR WEIGHTS names 1, there are 2 queues" {
+            r job.lease a WEIGHTS 1 5 ALSO b
+        }
+        assert_error "ERR WEIGHTS: a weight*" {r job.lease a WEIGHTS 1 0}
+    }
 }
