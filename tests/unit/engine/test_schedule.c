@@ -194,7 +194,7 @@ static void spread_is_stable_and_before_the_next_time(void **state)
     bool apart = false;
     uint64_t first = 0;
     for (int i = 0; i < 20; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof(name), "s%d", i);
         struct schedule_params p = every(name, MINUTE);
         p.timing.spread_ms = HOUR;
@@ -464,7 +464,7 @@ static void rows_that_must_be_fetched_change_nothing(void **state)
 {
     struct rig *r = *state;
     for (int i = 0; i < 200; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof(name), "s%d", i);
         struct schedule_params p = every(name, MINUTE);
         set(r, &p);
