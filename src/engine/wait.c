@@ -166,7 +166,7 @@ void engine_wait_lease(struct engine *e, struct waiter *w,
     }
     if (wait == NULL) {
         wait = wait_new(e, w, p->queues_n, p->handlers_n);
-        if (p->worker.len <= sizeof(wait->worker)) {
+        if (p->worker.len > 0 && p->worker.len <= sizeof(wait->worker)) {
             memcpy(wait->worker, p->worker.data, p->worker.len);
             wait->worker_len = (uint8_t)p->worker.len;
         }
