@@ -117,20 +117,21 @@ static inline unsigned pair_check(const struct command *copy)
         for (const struct opt *b = copy->opts; b->name != NULL; b++, n++) {
             pair_start(&line, copy);
             const char *verdict = pair_verdict(a, b);
-            /* A sub-option comes behind its parent, and needs it again. */
+            /* A sub-option comes behind its parent, and needs it again if the
+             * parent may be repeated. */
             const struct opt *list[] = {a, b};
-            unsigned given_parents = 0;
+            const struct opt *last_parent = NULL;
             for (unsigned i = 0; i < 2; i++) {
                 const struct opt *o = list[i];
                 const struct opt *parent =
                     o->parent == NULL ? NULL : pair_find(copy, o->parent);
-                if (parent != NULL) {
+                bool stands = parent != NULL && parent->max_count == 0 &&
+                              (last_parent == parent || a == parent);
+                if (parent != NULL && !stands)
                     pair_opt(&line, parent);
-                    given_parents++;
-                    if (parent->max_count == 0 &&
-                        (given_parents > 1 || a == parent))
-                        verdict = "was given twice";
-                }
+                if (stands && a == b)
+                    verdict = "was given twice";
+                last_parent = parent;
                 pair_opt(&line, o);
             }
             if (b->parent == NULL && b->max_count == 0 && a->parent != NULL &&
