@@ -23,8 +23,8 @@ struct reply_job {
     uint32_t n;
 };
 
-/* The name of a field, ready made: a fifth of a lease's cost was the writing of
- * the same names. */
+/* The name of a field, ready made: writing the same names again and again was a
+ * visible part of a lease's cost. */
 #define NAME(len, name)                                              \
     do {                                                             \
         static const char bytes_[] = "$" #len "\r\n" name "\r\n";    \
