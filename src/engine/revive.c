@@ -258,7 +258,9 @@ static void renew(struct kept *k, const struct lane *l, struct now now)
 {
     struct rec_job *r = &k->r;
     struct rec_more *m = &k->m;
+    /* Its times count from now; a clock may have been set back since. */
     uint64_t born = id_ms(&k->id);
+    uint64_t age_ms = now.wall_ms > born ? now.wall_ms - born : 0;
     if (k->d.exec.len > 0) {
         r->deliveries = k->x.n;
         r->flags |= JOBF_EXECUTIONS;
@@ -278,9 +280,9 @@ static void renew(struct kept *k, const struct lane *l, struct now now)
     m->reserved = SLICE_EMPTY;
     m->progress_text = SLICE_EMPTY;
     if ((r->flags & JOBF_EXPIRES) != 0)
-        m->expires_at_ms += now.wall_ms - born;
+        m->expires_at_ms += age_ms;
     if ((r->flags & JOBF_DEADLINE) != 0)
-        m->deadline_at_ms += now.wall_ms - born;
+        m->deadline_at_ms += age_ms;
     r->since_ms = now.wall_ms;
     r->lane = l->id;
     r->order = lane_order(l, r->priority, r->since_ms);
