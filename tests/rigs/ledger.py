@@ -84,7 +84,7 @@ class Ledger:
         self.file = open(path, "w", buffering=1 << 16)
         self.time0 = time.monotonic()
         self.counts = {}
-        self.may_refuse = False  # new work, with NOSPACE
+        self.may_refuse = False  # a fault is planted: NOSPACE and the like
         self.alive_after = True  # no connection died in the last run
 
     # --- asking -------------------------------------------------------------
@@ -288,7 +288,12 @@ class Ledger:
         text = str(reply)
         if kind == "add" and self.may_refuse and text.startswith("NOSPACE"):
             return
-        self.report.bad("%s of %s: %s" % (kind, self.label(op), text))
+        # Where the log cannot grow every write is refused, which is no loss.
+        whole = self.may_refuse and text.startswith("IOERR writes are refused")
+        if whole and kind == "add":
+            return
+        if not whole:
+            self.report.bad("%s of %s: %s" % (kind, self.label(op), text))
         for job in what if isinstance(what, list) else []:
             job.busy = job.held = False
             self.touched.add(job)
