@@ -205,6 +205,7 @@ $(UNIT_FOLDERS:%=unit-%):
 # --- fuzzing: tests/fuzz/fuzz_*.c, corpus in tests/fuzz/corpus/<name>/ -------
 # A target links what the folders that it includes from need.
 FUZZ_SECONDS ?= 10
+FUZZ_SEED ?= 1
 FUZZERS := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_BINS := $(FUZZERS:%.c=$(B)/%)
 fuzz_rows = $(filter $(LAYERS),$(shell sed -nE \
@@ -224,7 +225,8 @@ endif
 fuzz-bins: $(FUZZ_BINS)
 fuzz:
 	@$(MAKE) --no-print-directory VARIANT=fuzz fuzz-bins
-	@B=build/fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run
+	@B=build/fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) \
+	    tests/fuzz/run
 
 # --- everything else ---------------------------------------------------------
 .PHONY: deps run test test-bins test-long lint sim asan ubsan tsan \

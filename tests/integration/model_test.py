@@ -269,6 +269,8 @@ def main():
             model.compare()
     finally:
         server.stop()
+    if failed:
+        print("repeat: %s %d" % (sys.argv[0], seed))
     print("%d passed, %d failed" % (passed, failed))
     sys.exit(failed > 0)
 

@@ -217,6 +217,10 @@ console.log(`${usable.length} zones; left out because Node's zone data ` +
   `(${process.versions.tz}) differs: ${differing.join(" ") || "none"}`);
 for (const [reason, n] of known)
   console.log(`known disagreement, ${reason}: ${n}`);
+console.log(`seed ${seed}`);
+if (failed > 0)
+  console.log(`repeat: make test-cron-croner CRONER_QUESTIONS=${count} ` +
+    `CRONER_SEED=${seed}`);
 console.log(`${questions.length} questions, ${same} same, ${failed} unexplained`);
 console.log(`${questions.length - failed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

@@ -17,6 +17,7 @@ import time
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LOADING_S = 30
+REPEAT = []  # the command line that does it again, with its seed
 
 
 class Refused(Exception):
@@ -240,6 +241,8 @@ class Report:
         return good
 
     def end(self):
+        if self.failed and REPEAT:
+            print("repeat: " + " ".join(REPEAT))
         print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
         sys.exit(1 if self.failed or not self.passed else 0)
 
@@ -280,6 +283,7 @@ def arguments(about, **defaults):
     if not os.access(a.program, os.X_OK):
         raise SystemExit("%s: no such program" % a.program)
     print("seed %d" % a.seed, flush=True)
+    REPEAT[:] = sys.argv + ([] if "--seed" in sys.argv else ["--seed", str(a.seed)])
     return a
 
 
