@@ -16,6 +16,7 @@
 
 struct offline {
     int lock_fd;
+    bool has_base; /* if not, nothing was applied: the log has everything */
     struct rocks_base base;
     uint64_t applied;
 };
@@ -54,8 +55,10 @@ enum err offline_open(struct offline **out, const char *dir, struct errbuf *e)
     if (rc != ERR_OK)
         goto fail;
     snprintf(path, sizeof(path), "%s/base", dir);
-    rc = rocks_base_open(&o->base, path, &bo, e);
-    if (rc == ERR_OK)
+    rc = rocks_base_find(dir, &o->has_base, e);
+    if (rc == ERR_OK && o->has_base)
+        rc = rocks_base_open(&o->base, path, &bo, e);
+    if (rc == ERR_OK && o->has_base)
         rc = rocks_base_applied(&o->base, false, &o->applied, e);
     if (rc != ERR_OK) {
         /* What cannot be opened although it is there is damaged. */
@@ -89,6 +92,8 @@ uint64_t offline_applied(const struct offline *o)
 enum err offline_rows(struct offline *o, enum family f, offline_row_fn fn,
                       void *ud, struct errbuf *e)
 {
+    if (!o->has_base)
+        return ERR_OK;
     rocksdb_iterator_t *it = rocksdb_create_iterator_cf(
         o->base.db, o->base.read_disk, o->base.cfs[f]);
     struct key last = {.len = 0};
@@ -309,7 +314,7 @@ done:
 
 enum err offline_copy(const char *from, const char *to, struct errbuf *e)
 {
-    static const char *const parts[] = {"base", "log"};
+    static const char *const parts[] = {"log", "base"};
     char a[ROCKS_PATH_MAX + 16], b[ROCKS_PATH_MAX + 16];
     if (strlen(from) >= ROCKS_PATH_MAX || strlen(to) >= ROCKS_PATH_MAX)
         return err_set(e, ERR_IO, "a path is longer than %d bytes",
@@ -317,12 +322,12 @@ enum err offline_copy(const char *from, const char *to, struct errbuf *e)
     if (mkdir(to, 0750) != 0)
         return err_sys(e, errno == EEXIST ? ERR_EXISTS : ERR_IO, errno,
                        "create %s", to);
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+    bool has_base;
+    enum err rc = rocks_base_find(from, &has_base, e);
+    for (size_t i = 0; rc == ERR_OK && i < (has_base ? 2 : 1); i++) {
         snprintf(a, sizeof(a), "%s/%s", from, parts[i]);
         snprintf(b, sizeof(b), "%s/%s", to, parts[i]);
-        enum err rc = copy_dir(a, b, e);
-        if (rc != ERR_OK)
-            return rc;
+        rc = copy_dir(a, b, e);
     }
-    return rocks_mark(to, e);
+    return rc == ERR_OK ? rocks_mark(to, e) : rc;
 }

@@ -3,7 +3,8 @@
  * The happy path of a start:
  *  1. Claim the directory: its marker, its lock.
  *  2. Open the base, read the applied index: nothing is in memtables yet, so
- *     it is the flushed one.
+ *     it is the flushed one. A new directory has no base (rocks_create.c), and
+ *     the index is 0.
  *  3. Open the log and look at what lies behind that index; store_load_step()
  *     replays it.
  *
@@ -257,17 +258,6 @@ static enum store_room rocks_room(const struct backend *b)
     return STORE_ROOM;
 }
 
-static uint64_t base_property(const struct rocks *r, const char *name)
-{
-    uint64_t sum = 0;
-    for (int f = 0; f < FAMILIES; f++) {
-        uint64_t n = 0;
-        if (rocksdb_property_int_cf(r->base.db, r->base.cfs[f], name, &n) == 0)
-            sum += n;
-    }
-    return sum;
-}
-
 static const char *fault_of(const struct rocks *r)
 {
     if (atomic_load(&r->apply_fails))
@@ -293,12 +283,16 @@ static void rocks_stats(const struct backend *b, struct store_stats *out)
     out->flushed_index = atomic_load(&r->flushed_index);
     out->disk_free_bytes = atomic_load(&r->disk_free);
     out->dropped_tail_bytes = r->found.tail_bytes;
-    out->base_memory_bytes =
-        base_property(r, "rocksdb.cur-size-all-mem-tables") +
-        base_property(r, "rocksdb.estimate-table-readers-mem") +
-        rocksdb_cache_get_usage(r->base.cache);
-    out->base_disk_bytes = base_property(r, "rocksdb.live-sst-files-size");
     out->fault = fault_of(r);
+    const struct rocks_base *base = rocks_base_of(r);
+    if (base == NULL)
+        return;
+    out->base_memory_bytes =
+        rocks_base_property(base, "rocksdb.cur-size-all-mem-tables") +
+        rocks_base_property(base, "rocksdb.estimate-table-readers-mem") +
+        rocksdb_cache_get_usage(base->cache);
+    out->base_disk_bytes =
+        rocks_base_property(base, "rocksdb.live-sst-files-size");
 }
 
 static const struct backend_ops rocks_ops = {
@@ -334,10 +328,8 @@ enum err store_open(struct store **out, const struct store_options *o,
 {
     struct rocks *r = NEW(struct rocks);
     struct backend *b = &r->backend;
-    struct rocks_base_options bo = {o->block_cache_bytes, o->write_buffer_bytes,
-                                    false};
-    char path[ROCKS_PATH_MAX + 16];
     uint64_t applied = 0;
+    bool found;
     enum err rc;
 
     r->backend.ops = &rocks_ops;
@@ -361,9 +353,10 @@ enum err store_open(struct store **out, const struct store_options *o,
     if (rc != ERR_OK)
         goto out;
     rocks_ballast_drop(r->dir);
-    snprintf(path, sizeof(path), "%s/base", r->dir);
-    rc = rocks_base_open(&r->base, path, &bo, e);
+    rc = rocks_base_find(r->dir, &found, e);
     if (rc == ERR_OK)
+        rc = found ? rocks_base_begin(r, e) : rocks_base_prepare(r->dir, e);
+    if (rc == ERR_OK && found)
         rc = rocks_base_applied(&r->base, true, &applied, e);
     if (rc != ERR_OK)
         goto out;

@@ -4,7 +4,8 @@
  *     <dir>/lock      one process at a time
  *     <dir>/ballast   space for a start on a full disk
  *     <dir>/log/      the log
- *     <dir>/base/     RocksDB, one column family per family
+ *     <dir>/base/     RocksDB, one column family per family; not there until
+ *                     the first generation is applied
  *
  * Threads:
  *     loop      everything, unless it says otherwise
@@ -61,12 +62,18 @@ struct rocks_base {
     rocksdb_readoptions_t *read_memory, *read_disk, *read_persisted;
 };
 
+struct rocks_base_options {
+    uint64_t block_cache_bytes, write_buffer_bytes;
+    bool read_only;
+};
+
 struct rocks {
     struct backend backend;
     struct store_options o;
     char dir[ROCKS_PATH_MAX];
     int lock_fd;
-    struct rocks_base base;
+    struct rocks_base base; /* if has_base; see rocks_create.c */
+    _Atomic bool has_base;
     struct log *log;
     struct log_iter *replay;
     uint64_t replay_last;
@@ -109,12 +116,15 @@ static inline struct rocks *rocks_of(const struct backend *b)
     return CONTAINER_OF(b, struct rocks, backend);
 }
 
+/* The base, or NULL while there is none and the overlay has every row. */
+static inline const struct rocks_base *rocks_base_of(const struct rocks *r)
+{
+    return atomic_load_explicit(&r->has_base, memory_order_acquire) ? &r->base
+                                                                    : NULL;
+}
+
 /* --- rocks_open.c: the database ------------------------------------------ */
 
-struct rocks_base_options {
-    uint64_t block_cache_bytes, write_buffer_bytes;
-    bool read_only;
-};
 MUST_USE enum err rocks_base_open(struct rocks_base *b, const char *path,
                                   const struct rocks_base_options *o,
                                   struct errbuf *e);
@@ -122,9 +132,13 @@ void rocks_base_close(struct rocks_base *b);
 /* The applied index: what is flushed, or what is in memory too. */
 MUST_USE enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
                                      uint64_t *index, struct errbuf *e);
+/* The sum of a property of RocksDB over all families. */
+uint64_t rocks_base_property(const struct rocks_base *b, const char *name);
 /* Flush all families together. */
 MUST_USE enum err rocks_base_flush(const struct rocks_base *b,
                                    struct errbuf *e);
+/* Open <dir>/base for r, from here on seen by all threads. */
+MUST_USE enum err rocks_base_begin(struct rocks *r, struct errbuf *e);
 /* Turn RocksDB's message, which is freed, into an error. */
 enum err rocks_err(struct errbuf *e, char *message, const char *what);
 
@@ -137,6 +151,17 @@ MUST_USE enum err rocks_mark(const char *dir, struct errbuf *e);
 /* Space kept aside so that a start on a full disk succeeds. */
 void rocks_ballast_drop(const char *dir);
 MUST_USE bool rocks_ballast_take(const char *dir);
+
+/* --- rocks_create.c: a new database --------------------------------------- */
+
+/* Is there a <dir>/base? If not, prepare() says whether there could be one,
+ * and create() makes it. */
+MUST_USE enum err rocks_base_find(const char *dir, bool *found,
+                                  struct errbuf *e);
+MUST_USE enum err rocks_base_prepare(const char *dir, struct errbuf *e);
+MUST_USE enum err rocks_base_create(const char *dir,
+                                    const struct rocks_base_options *o,
+                                    struct errbuf *e);
 
 /* --- rocks_read.c -------------------------------------------------------- */
 

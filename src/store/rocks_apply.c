@@ -2,12 +2,14 @@
  *
  *  1. The loop seals a generation; it waits until the log is durable up to its
  *     end, and is then given to this thread.
- *  2. Its net goes into one write batch: range deletions first, then the rows,
+ *  2. The first one of a new directory finds no base: it is made now
+ *     (rocks_create.c).
+ *  3. Its net goes into one write batch: range deletions first, then the rows,
  *     family by family in key order (sequential puts cost a fifth of random
  *     ones), then meta/applied. WAL off: our log is the WAL.
- *  3. When 256 MiB of log are not flushed, all families are flushed together.
- *  4. Files that lie in forgotten buckets are deleted, once that is flushed.
- *  5. The loop takes the generation back and lets the log go up to the flushed
+ *  4. When 256 MiB of log are not flushed, all families are flushed together.
+ *  5. Files that lie in forgotten buckets are deleted, once that is flushed.
+ *  6. The loop takes the generation back and lets the log go up to the flushed
  *     index.
  *
  * How it fails: a write that fails changed nothing; it is tried again until it
@@ -209,7 +211,8 @@ static void delete_files(struct rocks *r)
 static void learn_flushed(struct rocks *r)
 {
     uint64_t index = 0;
-    if (rocks_base_applied(&r->base, true, &index, NULL) != ERR_OK)
+    if (!r->has_base ||
+        rocks_base_applied(&r->base, true, &index, NULL) != ERR_OK)
         return;
     if (index != atomic_load(&r->flushed_index)) {
         atomic_store(&r->flushed_index, index);
@@ -246,12 +249,9 @@ static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
     uint64_t need = more + MARGIN_MIN, spare;
     uint64_t margin = r->o.disk_reserve_bytes / 4;
     need += margin < MARGIN_MAX ? margin : MARGIN_MAX;
-    for (int f = 0; f < FAMILIES; f++) {
-        uint64_t n = 0;
-        if (rocksdb_property_int_cf(r->base.db, r->base.cfs[f],
-                                    "rocksdb.cur-size-all-mem-tables", &n) == 0)
-            need += n;
-    }
+    if (r->has_base)
+        need +=
+            rocks_base_property(&r->base, "rocksdb.cur-size-all-mem-tables");
     check_space(r);
     spare = atomic_load(&r->disk_free);
     if (spare >= need)
@@ -265,7 +265,7 @@ static void flush(struct rocks *r)
 {
     struct errbuf e;
     enum err rc = check_room(r, 0, &e);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK && r->has_base)
         rc = rocks_base_flush(&r->base, &e);
     tell_once(&r->flush_fails, rc, &e, "flushing the base");
     learn_flushed(r);
@@ -301,11 +301,24 @@ static void check_stuck(struct rocks *r, enum err rc, const struct errbuf *e)
     }
 }
 
+static enum err make_base(struct rocks *r, struct errbuf *e)
+{
+    const struct rocks_base_options o = {r->o.block_cache_bytes,
+                                         r->o.write_buffer_bytes, false};
+    bool found;
+    enum err rc = rocks_base_find(r->dir, &found, e);
+    if (rc == ERR_OK && !found)
+        rc = rocks_base_create(r->dir, &o, e);
+    return rc == ERR_OK ? rocks_base_begin(r, e) : rc;
+}
+
 /* False: it is to be tried again. */
 static bool apply_one(struct rocks *r, const struct generation *g)
 {
     struct errbuf e;
     enum err rc = check_room(r, g->used, &e);
+    if (rc == ERR_OK && !r->has_base)
+        rc = make_base(r, &e);
     if (rc == ERR_OK) {
         rc = write_generation(r, g, &e);
         check_stuck(r, rc, &e);

@@ -2,7 +2,8 @@
  *
  *  1. A hold on the log at the flushed index: nothing behind it may go.
  *  2. A checkpoint of the base: hard links to its files, after a flush of all
- *     families together. What it says in meta/applied is X.
+ *     families together. What it says in meta/applied is X. If there is no base
+ *     yet, X is 0: the log has everything.
  *  3. The records X+1 to the last one that was durable when we began, copied
  *     into a log of the backup's own.
  *  4. The marker. A directory without it is not a backup.
@@ -21,6 +22,7 @@ struct rocks_backup {
     struct rocks *r;
     char path[ROCKS_PATH_MAX];
     uint64_t upto; /* durable when it began */
+    bool has_base;
     struct log_hold hold;
     pthread_t thread;
     _Atomic bool ended;
@@ -106,8 +108,10 @@ static void *backup_thread(void *arg)
     char path[ROCKS_PATH_MAX + 16];
     uint64_t applied = 0;
     snprintf(path, sizeof(path), "%s/base", b->path);
-    b->rc = checkpoint(b, path);
-    if (b->rc == ERR_OK)
+    b->rc = ERR_OK;
+    if (b->has_base)
+        b->rc = checkpoint(b, path);
+    if (b->rc == ERR_OK && b->has_base)
         b->rc = applied_of(b, path, &applied);
     if (b->rc == ERR_OK)
         b->rc = copy_log(b, applied + 1);
@@ -138,6 +142,7 @@ enum err rocks_backup(struct backend *backend, const char *path,
     b->done = done;
     b->ud = ud;
     log_hold_begin(r->log, &b->hold, atomic_load(&r->flushed_index) + 1);
+    b->has_base = r->has_base; /* read last: without one the hold is at 1 */
     if (pthread_create(&b->thread, NULL, backup_thread, b) != 0) {
         log_hold_end(r->log, &b->hold);
         mem_free(b);

@@ -234,6 +234,18 @@ fail:
     return rc;
 }
 
+enum err rocks_base_begin(struct rocks *r, struct errbuf *e)
+{
+    const struct rocks_base_options o = {r->o.block_cache_bytes,
+                                         r->o.write_buffer_bytes, false};
+    char path[ROCKS_PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/base", r->dir);
+    enum err rc = rocks_base_open(&r->base, path, &o, e);
+    if (rc == ERR_OK)
+        atomic_store_explicit(&r->has_base, true, memory_order_release);
+    return rc;
+}
+
 void rocks_base_close(struct rocks_base *b)
 {
     if (b->db != NULL) {
@@ -277,6 +289,17 @@ enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
         return err_set(e, ERR_CORRUPT, "family meta, key applied");
     *index = applied.index;
     return ERR_OK;
+}
+
+uint64_t rocks_base_property(const struct rocks_base *b, const char *name)
+{
+    uint64_t sum = 0;
+    for (int f = 0; f < FAMILIES; f++) {
+        uint64_t n = 0;
+        if (rocksdb_property_int_cf(b->db, b->cfs[f], name, &n) == 0)
+            sum += n;
+    }
+    return sum;
 }
 
 enum err rocks_base_flush(const struct rocks_base *b, struct errbuf *e)

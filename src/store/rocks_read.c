@@ -5,7 +5,7 @@
 #include "util/alloc.h"
 
 struct base_cursor {
-    rocksdb_iterator_t *it;
+    rocksdb_iterator_t *it; /* NULL: there is no base, so no row */
     rocksdb_readoptions_t *options;
     /* RocksDB keeps pointers to the bounds. */
     struct arena bounds;
@@ -24,9 +24,11 @@ enum err rocks_read(struct backend *b, enum base_tier tier, enum family f,
                     struct slice key, struct arena *to, struct slice *value,
                     struct errbuf *e)
 {
-    const struct rocks_base *base = &rocks_of(b)->base;
+    const struct rocks_base *base = rocks_base_of(rocks_of(b));
     char *message = NULL;
     size_t len;
+    if (base == NULL)
+        return ERR_NOTFOUND;
     rocksdb_pinnableslice_t *pin = rocksdb_get_pinned_cf(
         base->db, tier == BASE_MEMORY ? base->read_memory : base->read_disk,
         base->cfs[f], key.data, key.len, &message);
@@ -47,10 +49,12 @@ struct base_cursor *rocks_walk(struct backend *b, enum base_tier tier,
                                enum family f, struct slice from,
                                struct slice to, bool back)
 {
-    const struct rocks_base *base = &rocks_of(b)->base;
+    const struct rocks_base *base = rocks_base_of(rocks_of(b));
     struct base_cursor *c = NEW(struct base_cursor);
     c->family = f;
     c->back = back;
+    if (base == NULL)
+        return c;
     c->options = rocksdb_readoptions_create();
     if (tier == BASE_MEMORY)
         rocksdb_readoptions_set_read_tier(c->options, 1);
@@ -78,7 +82,7 @@ struct base_cursor *rocks_walk(struct backend *b, enum base_tier tier,
 
 bool rocks_row(struct base_cursor *c, struct slice *key, struct slice *value)
 {
-    if (!rocksdb_iter_valid(c->it))
+    if (c->it == NULL || !rocksdb_iter_valid(c->it))
         return false;
     key->data = rocksdb_iter_key(c->it, &key->len);
     value->data = rocksdb_iter_value(c->it, &value->len);
@@ -98,11 +102,13 @@ enum err rocks_finish(struct base_cursor **cp, struct errbuf *e)
     struct base_cursor *c = *cp;
     char *message = NULL;
     enum err rc = ERR_OK;
-    rocksdb_iter_get_error(c->it, &message);
+    if (c->it != NULL) {
+        rocksdb_iter_get_error(c->it, &message);
+        rocksdb_iter_destroy(c->it);
+        rocksdb_readoptions_destroy(c->options);
+    }
     if (message != NULL)
         rc = read_err(e, message, c->family);
-    rocksdb_iter_destroy(c->it);
-    rocksdb_readoptions_destroy(c->options);
     arena_release(&c->bounds);
     FREE(cp);
     return rc;

@@ -250,7 +250,15 @@ static enum err repair(struct salvage *s, struct errbuf *e)
 static enum err salvage_base(struct salvage *s, uint64_t *applied,
                              struct errbuf *e)
 {
-    enum err rc = open_damaged(&s->from, s->base, e);
+    bool found;
+    enum err rc = rocks_base_find(s->dir, &found, e);
+    if (rc != ERR_OK)
+        return rc;
+    if (!found) {
+        tell(s, "base: there is none, so the log has everything");
+        return ERR_OK;
+    }
+    rc = open_damaged(&s->from, s->base, e);
     if (rc != ERR_OK)
         rc = repair(s, e);
     if (rc != ERR_OK)
@@ -325,7 +333,7 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
                        ROCKS_PATH_MAX - 1);
     snprintf(s.base, sizeof(s.base), "%s/base", dir);
     snprintf(s.log, sizeof(s.log), "%s/log", dir);
-    if (access(s.base, F_OK) != 0)
+    if (access(s.base, F_OK) != 0 && access(s.log, F_OK) != 0)
         return err_set(e, ERR_NOTFOUND, "%s holds no data", dir);
     rc = rocks_lock(dir, &lock_fd, e);
     if (rc != ERR_OK)
