@@ -139,6 +139,10 @@ MUST_USE enum err rocks_base_flush(const struct rocks_base *b,
                                    struct errbuf *e);
 /* Open <dir>/base for r, from here on seen by all threads. */
 MUST_USE enum err rocks_base_begin(struct rocks *r, struct errbuf *e);
+/* rocks_tables.c: opening the base in `path` failed with *e: put in front which
+ * of its tables are damaged, or that none is. */
+void rocks_blame_tables(const char *path, struct errbuf *e);
+bool rocks_is_table(const char *name);
 /* Turn RocksDB's message, which is freed, into an error. */
 enum err rocks_err(struct errbuf *e, char *message, const char *what);
 

@@ -41,7 +41,8 @@ static const char db_text[] = "avoid_flush_during_recovery=true;"
                               "flush_verify_memtable_count=true";
 /* Without it, 286 of 286 probes after a flush asked the disk; with it none. */
 static const char table_text[] =
-    "block_based_table_factory={prepopulate_block_cache=kFlushOnly}";
+    "block_based_table_factory={prepopulate_block_cache=kFlushOnly;"
+    "checksum=kXXH3}"; /* rocks_tables.c knows it */
 
 static enum err add_text(rocksdb_options_t **options, const char *text,
                          struct errbuf *e)
@@ -139,12 +140,6 @@ static enum err families_known(struct rocks_base *b, const char *path,
     return rc;
 }
 
-static bool is_table(const char *name)
-{
-    size_t n = strlen(name);
-    return n > 4 && strcmp(name + n - 4, ".sst") == 0;
-}
-
 /* RocksDB would complain of the file that a damaged CURRENT names, and not of
  * CURRENT. */
 static enum err current_names_one(int dir, const char *path, struct errbuf *e)
@@ -181,7 +176,7 @@ static enum err current_is_there(const char *path, struct errbuf *e)
         errno == ENOENT) {
         struct dirent *entry;
         while (rc == ERR_OK && (entry = readdir(d)) != NULL)
-            if (is_table(entry->d_name))
+            if (rocks_is_table(entry->d_name))
                 rc = err_set(e, ERR_CORRUPT,
                              "%s/CURRENT is missing, but there are tables "
                              "(%s): the base is damaged",
@@ -223,6 +218,8 @@ enum err rocks_base_open(struct rocks_base *b, const char *path,
                                            names, options, handles, &message);
     if (message != NULL) {
         rc = rocks_err(e, message, path);
+        if (rc == ERR_CORRUPT)
+            rocks_blame_tables(path, e);
         goto fail;
     }
     memcpy(b->cfs, handles, sizeof(b->cfs));
