@@ -1,5 +1,7 @@
 #include "commands/describe.h"
 
+#include <stdio.h>
+
 enum { WORDS_MAX = 24 };
 
 static bool is_key(const struct arg *a)
@@ -205,6 +207,18 @@ static void doc_arg(struct reply *r, const struct arg *a)
 
 static const char *opt_value_name(const struct opt *o);
 
+/* "from to": two words in one string. */
+static void doc_two(struct reply *r, const char *names)
+{
+    char first[32];
+    const char *blank = strchr(names, ' ');
+    ASSERT(blank != NULL && (size_t)(blank - names) < sizeof(first));
+    snprintf(first, sizeof(first), "%.*s", (int)(blank - names), names);
+    reply_array(r, 2);
+    doc_head(r, first, "string", NULL, false, false, false);
+    doc_head(r, blank + 1, "string", NULL, false, false, false);
+}
+
 static void doc_opt(struct reply *r, const struct opt *opts,
                     const struct opt *o, bool optional);
 
@@ -239,14 +253,14 @@ static void doc_opt(struct reply *r, const struct opt *opts,
     } else if (o->type == OPT_ENUM) {
         doc_head(r, o->name, "oneof", o->name, optional, many, true);
         doc_words(r, o->words);
-    } else if (o->type == OPT_LIST || o->type == OPT_TWO) {
-        bool list = o->type == OPT_LIST;
+    } else if (o->type == OPT_LIST) {
         doc_head(r, o->name, "block", o->name, optional, many, true);
         reply_array(r, 2);
-        doc_head(r, list ? "count" : "username", list ? "integer" : "string",
-                 NULL, false, false, false);
-        doc_head(r, list ? "name" : "password", "string", NULL, false, list,
-                 false);
+        doc_head(r, "count", "integer", NULL, false, false, false);
+        doc_head(r, "name", "string", NULL, false, true, false);
+    } else if (o->type == OPT_TWO) {
+        doc_head(r, o->name, "block", o->name, optional, many, true);
+        doc_two(r, opt_value_name(o));
     } else {
         doc_head(r, o->type == OPT_FLAG ? o->name : opt_value_name(o),
                  type_word(o->type, false), o->name, optional, many, false);

@@ -364,6 +364,12 @@ MUST_USE enum err engine_get(struct engine *e, struct gather *g,
                              struct slice ref, struct now now,
                              struct job_view *v, struct errbuf *err);
 
+/* What it takes: its rows and, if it is in memory, its object (size.c).
+ * Errors: ERR_NOTFOUND, ERR_SYNTAX. */
+MUST_USE enum err engine_job_bytes(struct engine *e, struct gather *g,
+                                   struct slice ref, uint64_t *bytes,
+                                   struct errbuf *err);
+
 /* The state alone. Errors: ERR_NOTFOUND, ERR_SYNTAX. */
 MUST_USE enum err engine_state(struct engine *e, struct gather *g,
                                struct slice ref, struct now now,

@@ -1,7 +1,8 @@
+/* MEMORY: of the process, and of one job. */
+#include "engine/engine.h"
 #include "server/commands.h"
-#include "server/parts.h"
+#include "server/metrics.h"
 #include "server/stats.h"
-#include "store/store.h"
 #include "util/alloc.h"
 
 struct memory_args {
@@ -14,30 +15,41 @@ struct memory_args {
 static enum err stats_exec(struct cmd_ctx *c)
 {
     struct server *s = ctx_server(c);
-    struct store_stats st = {0};
+    struct metrics m;
     uint64_t clients = 0;
-    if (s->store != NULL)
-        store_get_stats(s->store, &st);
+    metrics_take(s, &m);
     LIST_FOR (it, &s->clients)
         clients += client_memory(CONTAINER_OF(it, struct client, all));
-    uint64_t used = mem_used();
-    struct stats *stats = s->parts->stats;
-    if (used > stats->peak_memory)
-        stats->peak_memory = used;
-    reply_map(c->reply, 6);
-    reply_field_int(c->reply, "peak.allocated", (int64_t)stats->peak_memory);
-    reply_field_int(c->reply, "total.allocated", (int64_t)used);
-    reply_field_int(c->reply, "clients.normal", (int64_t)clients);
-    reply_field_int(c->reply, "overlay.bytes", (int64_t)st.overlay_bytes);
-    reply_field_int(c->reply, "rocksdb.bytes", (int64_t)st.base_memory_bytes);
-    reply_field_int(c->reply, "keys.count", (int64_t)st.overlay_rows);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } fields[] = {
+        {"peak.allocated", m.stats->peak_memory},
+        {"total.allocated", m.memory},
+        {"clients.normal", clients},
+        {"engine.bytes", m.engine.memory_bytes},
+        {"overlay.bytes", m.store.overlay_bytes},
+        {"rocksdb.bytes", m.store.base_memory_bytes},
+        {"keys.count", m.engine.jobs_live}, /* as DBSIZE */
+    };
+    reply_map(c->reply, ARRAY_LEN(fields));
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        reply_field_int(c->reply, fields[i].name, (int64_t)fields[i].value);
     return ERR_OK;
 }
 
-/* There are no keys. */
+/* Tools ask for any word that they take for a key. */
 static enum err usage_exec(struct cmd_ctx *c)
 {
-    reply_null(c->reply);
+    const struct memory_args *a = c->args;
+    uint64_t bytes = 0;
+    enum err rc = engine_job_bytes(c->engine, c->gather, a->key, &bytes, &c->e);
+    if (rc == ERR_OK)
+        reply_int(c->reply, (int64_t)bytes);
+    else if (rc == ERR_NOTFOUND || rc == ERR_SYNTAX)
+        reply_null(c->reply);
+    else
+        return rc;
     return ERR_OK;
 }
 
@@ -66,10 +78,14 @@ static enum err purge_exec(struct cmd_ctx *c)
 }
 
 static const char *const lines[] = {
-    "DOCTOR",      "    Memory in words.",
-    "PURGE",       "    Accepted: the allocator gives memory back by itself.",
-    "STATS",       "    Who uses how much.",
-    "USAGE <key>", "    Always null: there are no keys.",
+    "DOCTOR",
+    "    Memory in words.",
+    "PURGE",
+    "    Accepted: the allocator gives memory back by itself.",
+    "STATS",
+    "    Who uses how much.",
+    "USAGE <id-or-name>",
+    "    Bytes of a job: its rows, its object.",
     NULL,
 };
 
@@ -79,7 +95,7 @@ static enum err help_exec(struct cmd_ctx *c)
     return ERR_OK;
 }
 
-static const struct arg usage_args[] = {{"key", OPT(BYTES, key)}, {0}};
+static const struct arg usage_args[] = {{"id-or-name", OPT(BYTES, key)}, {0}};
 static const struct opt usage_opts[] = {
     {"SAMPLES", OPT(U64, samples), "ignored", "n"},
     {0},
@@ -88,8 +104,11 @@ static const struct opt usage_opts[] = {
 #define FLAGS (CMD_FREE | CMD_LOADING)
 SUBCOMMAND(memory_stats, "MEMORY|STATS", "server", FLAGS, NULL, NULL,
            stats_exec, "Who uses how much memory.", "a map");
-SUBCOMMAND(memory_usage, "MEMORY|USAGE", "server", FLAGS, usage_args,
-           usage_opts, usage_exec, "For tools that ask about keys.", "null");
+SUBCOMMAND(memory_usage, "MEMORY|USAGE", "server", CMD_READONLY, usage_args,
+           usage_opts, usage_exec,
+           "What a job takes: the bytes of its rows, before compression, and "
+           "of its object if it is in memory. An estimate.",
+           "bytes, or null if there is no such job");
 SUBCOMMAND(memory_doctor, "MEMORY|DOCTOR", "server", FLAGS, NULL, NULL,
            doctor_exec, "Memory in words.", "a string");
 SUBCOMMAND(memory_purge, "MEMORY|PURGE", "server", FLAGS, NULL, NULL,

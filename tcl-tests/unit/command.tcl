@@ -54,6 +54,21 @@ start_server {tags {server}} {
         assert_equal message [dict get $arg name]
         assert_equal string [dict get $arg type]
         assert_equal optional [dict get $arg flags]
+        # Two words of one option have names of their own.
+        foreach {command option names} {
+            job.bulk CREATED {from to}
+            hello AUTH {username password}
+        } {
+            set found {}
+            foreach arg [dict get [r command docs $command] $command arguments] {
+                if {[dict get $arg name] eq $option} {
+                    foreach word [dict get $arg arguments] {
+                        lappend found [dict get $word name]
+                    }
+                }
+            }
+            assert_equal $names $found
+        }
         set subs [dict get [r command docs client] client subcommands]
         assert {[dict exists $subs client|kill]}
     }
