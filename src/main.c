@@ -10,6 +10,7 @@
 #include "server/daemon.h"
 #include "server/server.h"
 #include "server/signals.h"
+#include "util/alloc.h"
 #include "util/logger.h"
 
 static const char usage[] =
@@ -42,6 +43,7 @@ static int serve(struct conf *conf)
     int code = 1;
     if (cf->daemonize)
         daemon_begin();
+    mem_return_unused();
     if (cf->supervised == SUPERVISED_NO)
         daemon_notify_off();
     if (open_log(cf, &e) != ERR_OK)

@@ -1,6 +1,7 @@
 #include "store/generation.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "util/alloc.h"
 
@@ -39,6 +40,14 @@ void generation_free(struct generation **gp)
     generation_reset(g);
     munmap(g->region, g->region_size);
     FREE(gp);
+}
+
+void generation_trim(struct generation *g)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t kept = (g->used + page - 1) / page * page;
+    if (kept < g->region_size)
+        (void)madvise(g->region + kept, g->region_size - kept, MADV_DONTNEED);
 }
 
 char *generation_room(struct generation *g, size_t size)

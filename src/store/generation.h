@@ -65,6 +65,9 @@ void generation_free(struct generation **g);
 /* Empty it for another life. */
 void generation_reset(struct generation *g);
 
+/* Give back the memory of the region that is not in use. */
+void generation_trim(struct generation *g);
+
 /* `size` more bytes of the region. */
 char *generation_room(struct generation *g, size_t size);
 

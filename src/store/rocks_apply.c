@@ -118,14 +118,16 @@ static struct slice range_end(const struct range *range, char *highest,
     return slice_of(highest, size);
 }
 
-/* One batch serves all generations: its memory was grown and touched once. */
-static void fill_batch(const struct rocks *r, const struct generation *g)
+/* One batch serves all generations: its memory was grown and touched once. It
+ * is as large as a generation, and goes when the applier has nothing to do. */
+static void fill_batch(struct rocks *r, const struct generation *g)
 {
     rocksdb_writebatch_t *batch = r->batch;
     struct rec_applied applied = {g->last_index};
     char highest[KEY_MAX + 1], value[16];
     struct key k;
     rocksdb_writebatch_clear(batch);
+    r->batch_used = true;
     for (int f = 0; f < FAMILIES; f++) {
         for (size_t i = 0; i < g->ranges[f].len; i++) {
             const struct range *range = &g->ranges[f].all[i];
@@ -185,6 +187,15 @@ static enum err write_generation(struct rocks *r, const struct generation *g,
     r->unflushed_bytes += g->used;
     note_dropped(r, g);
     return ERR_OK;
+}
+
+static void trim_batch(struct rocks *r)
+{
+    if (!r->batch_used)
+        return;
+    rocksdb_writebatch_destroy(r->batch);
+    r->batch = rocksdb_writebatch_create();
+    r->batch_used = false;
 }
 
 static void delete_files(struct rocks *r)
@@ -273,15 +284,16 @@ static void flush(struct rocks *r)
         r->unflushed_bytes = 0;
 }
 
-/* With the lock held: until there is something to do, or a while. */
-static void wait_ms(struct rocks *r, uint64_t ms)
+/* With the lock held: until there is something to do, or a while. False: the
+ * while is over. */
+static bool wait_ms(struct rocks *r, uint64_t ms)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     uint64_t ns = (uint64_t)t.tv_nsec + ms * 1000000;
     t.tv_sec += (time_t)(ns / 1000000000);
     t.tv_nsec = (long)(ns % 1000000000);
-    pthread_cond_timedwait(&r->apply_cond, &r->lock, &t);
+    return pthread_cond_timedwait(&r->apply_cond, &r->lock, &t) == 0;
 }
 
 /* It had room and refused all the same, again and again. */
@@ -348,8 +360,10 @@ void *rocks_applier(void *arg)
             (n == NULL || r->abandon || atomic_load(&r->apply_fails)))
             break;
         if (n == NULL) {
-            wait_ms(r, SPACE_CHECK_MS);
+            bool woken = wait_ms(r, SPACE_CHECK_MS);
             pthread_mutex_unlock(&r->lock);
+            if (!woken)
+                trim_batch(r);
             check_space(r);
             if (atomic_load(&r->flush_fails))
                 flush(r);
@@ -371,7 +385,7 @@ void *rocks_applier(void *arg)
             r->o.on_wake(r->o.ud);
             pthread_mutex_lock(&r->lock);
         } else if (!r->stop_apply) {
-            wait_ms(r, ROCKS_RETRY_MS);
+            (void)wait_ms(r, ROCKS_RETRY_MS);
         }
     }
     bool flush_now = r->flush_now;

@@ -24,6 +24,9 @@ struct store {
     size_t generations_len;
     struct generation *open;
     struct generation *spare; /* an empty one, to spare page faults */
+    /* When a generation was last sealed because it was full; 0: memory that
+     * was touched since then has been given back. */
+    uint64_t full_mono_ms;
     size_t sealed_bytes;
     uint64_t next_number;
 

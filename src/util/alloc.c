@@ -1,6 +1,7 @@
 #include "util/alloc.h"
 
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,15 @@ char *mem_dup(struct slice s)
 void mem_fail_after(uint64_t n)
 {
     fail_countdown = n;
+}
+
+void mem_return_unused(void)
+{
+#ifdef BELFRY_JEMALLOC
+    bool on = true;
+    /* Without it memory is returned later, or not at all. */
+    (void)mallctl("background_thread", NULL, NULL, &on, sizeof(on));
+#endif
 }
 
 /* There if the program runs under a sanitizer, whose allocator glibc's

@@ -35,6 +35,11 @@ char *mem_dup(struct slice s);
 /* The n-th mem_try_* call from now fails (1 = the next); 0 turns it off. */
 void mem_fail_after(uint64_t n);
 
+/* Let the allocator give memory back by itself, from a thread of its own: it
+ * does so otherwise only while somebody allocates. After daemon_begin(), whose
+ * fork would leave the thread behind. */
+void mem_return_unused(void);
+
 /* Bytes in use as the allocator sees them. */
 size_t mem_used(void);
 
