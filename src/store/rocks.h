@@ -103,7 +103,7 @@ struct rocks {
     /* The applier's: */
     uint64_t unflushed_bytes;
     rocksdb_writebatch_t *batch;
-    bool batch_used; /* it has memory */
+    bool batch_used;           /* it has memory */
     bool ballast;              /* it is there */
     uint64_t refused_since_ms; /* by a base that has room; 0: not */
     struct dropped *dropped;   /* whole buckets, until their files can go */

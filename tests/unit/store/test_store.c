@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -208,6 +209,47 @@ static void a_generation_is_sealed_by_size_at_the_end_of_an_entry(void **state)
     commit(r);
     store_get_stats(r->s, &st);
     assert_int_equal(st.generations, 2);
+}
+
+/* Pages of the region in memory. */
+static size_t resident(const struct generation *g)
+{
+    static unsigned char vec[16384];
+    size_t pages = (g->region_size + 4095) / 4096, n = 0;
+    assert_true(pages <= sizeof(vec));
+    assert_int_equal(mincore(g->region, g->region_size, vec), 0);
+    for (size_t i = 0; i < pages; i++)
+        n += vec[i] & 1;
+    return n;
+}
+
+static void a_store_that_became_quiet_gives_its_memory_back(void **state)
+{
+    struct rig *r = *state;
+    char key[16], value[400];
+    store_abandon(&r->s);
+    r->o.generation_bytes = 1 << 20;
+    assert_int_equal(store_start_mem(&r->s, r->disk, &r->o, r->now, NULL),
+                     ERR_OK);
+    memset(value, 'v', sizeof(value));
+    value[sizeof(value) - 1] = '\0';
+    for (int i = 0; i < 10000; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        put(r, key, value);
+        commit(r);
+        poll(r);
+    }
+    assert_non_null(r->s->spare);
+    assert_true(resident(r->s->open) > 200);
+    r->now.mono_ms += r->o.generation_age_ms;
+    poll(r);
+    assert_null(r->s->spare);
+    assert_true(resident(r->s->open) <= r->s->open->used / 4096 + 1);
+    is(r, "9999", value);
+    put(r, "9999", "w");
+    settle(r);
+    is(r, "9999", "w");
+    assert_null(r->s->spare);
 }
 
 static void a_slow_disk_makes_generations_larger_not_more(void **state)
@@ -598,6 +640,7 @@ int main(void)
         TEST(a_generation_is_applied_only_when_durable),
         TEST(a_generation_is_sealed_by_age),
         TEST(a_generation_is_sealed_by_size_at_the_end_of_an_entry),
+        TEST(a_store_that_became_quiet_gives_its_memory_back),
         TEST(a_slow_disk_makes_generations_larger_not_more),
         TEST(a_generation_stays_while_a_view_is_held),
         TEST(a_missing_row_is_fetched_and_stays),
