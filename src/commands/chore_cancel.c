@@ -33,8 +33,8 @@ const struct command cmd_chore_cancel = {
     .reply = "OK",
     .flags = CMD_WRITE | CMD_FAST,
     CMD_PARSED(args, opts),
-    .errors =
-        (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_FINISHED, ERR_OK},
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_FINISHED,
+                                 ERR_STATE, ERR_OK},
     .exec = cancel_exec,
     .example = "CHORE.CANCEL 01J8ZQ4W2H0000000000000001",
 };

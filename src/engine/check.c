@@ -115,7 +115,6 @@ static bool check_job(struct slice key, struct slice value, void *ud)
         violated(t, "a row of jobs is damaged", NULL);
         return false;
     }
-    t->jobs++;
     count_owner(t, &r);
     buf_add(&e->scratch, id.bytes, ID_LEN);
     buf_add(&e->scratch, &r.queue, sizeof(r.queue));
@@ -140,6 +139,9 @@ static void check_place(struct tally *t, const struct id *id, uint32_t queue,
                          key_due(&k, since_ms, DUE_READY, id_slice(id)));
     bool parked = is_parked(t, id, lane, order);
     struct job *j = job_get(e, id);
+    if (!run && row_purged(e->queues[queue], lane))
+        return; /* its rows wait for the chore */
+    t->jobs++;
     uint8_t state = stored == JOB_PARKED ? JOB_READY : stored;
     if (run)
         state = JOB_RUNNING;
@@ -266,6 +268,8 @@ static void check_lane(struct tally *t, struct lane *l)
     struct key from, to, k;
     uint64_t rows = 0;
     bool parked = l->limit != NULL;
+    if (lane_dead(l))
+        return;
     enum family family = parked ? FAMILY_PARKED : FAMILY_READY;
     window_check(&l->window);
     for (uint32_t i = 0; i < l->window.len; i++) {

@@ -12,6 +12,9 @@
  * Only jobs that were there when the chore began are touched: a job that is
  * retried and fails again is not retried for ever. Each verb looks only where
  * it can do something, so what a cancelled job becomes is not met again.
+ *
+ * QUEUE.PURGE is another thing: it happens at once, and its chore only frees
+ * rows (purge.c).
  */
 #include "engine/core.h"
 
@@ -34,10 +37,14 @@ static const char *const state_names[] = {
     [CHORE_FAILED] = "failed",
 };
 
+/* Stored like a manage_verb, but nothing that can be done with one job. */
+#define CHORE_PURGE 7
+
 static const char *const verb_names[] = {
     [MANAGE_CANCEL] = "cancel", [MANAGE_RUNNOW] = "runnow",
     [MANAGE_HOLD] = "hold",     [MANAGE_UNHOLD] = "unhold",
     [MANAGE_RETRY] = "retry",   [MANAGE_DELETE] = "delete",
+    [CHORE_PURGE] = "purge",
 };
 
 struct chore {
@@ -47,6 +54,7 @@ struct chore {
     struct buf row;
     struct job_filter filter; /* slices too */
     struct list_pos pos;
+    struct purge purge;    /* instead of the position, if it is one */
     uint64_t next_mono_ms; /* a rate lets it go on then */
 };
 
@@ -126,8 +134,13 @@ static bool filter_decode(struct job_filter *f, struct slice bytes)
 static void chore_store(struct engine *e, struct chore *c)
 {
     struct key k;
-    c->r.phase = c->pos.end ? 2 : c->pos.done ? 1 : 0;
-    c->r.next = key_slice(&c->pos.next);
+    if (c->r.verb == CHORE_PURGE) {
+        c->r.phase = c->purge.step;
+        c->r.next = key_slice(&c->purge.next);
+    } else {
+        c->r.phase = c->pos.end ? 2 : c->pos.done ? 1 : 0;
+        c->r.next = key_slice(&c->pos.next);
+    }
     rec_chore_encode(&c->r,
                      store_put(e->store, FAMILY_NAMED,
                                key_named(&k, NAMED_CHORE, id_slice(&c->id)),
@@ -135,19 +148,25 @@ static void chore_store(struct engine *e, struct chore *c)
 }
 
 /* Take the row's bytes as the chore's own; slices point into them. */
-static bool chore_take(struct chore *c, struct slice bytes)
+static bool chore_take(struct engine *e, struct chore *c, struct slice bytes)
 {
     buf_clear(&c->row);
     buf_add_slice(&c->row, bytes);
     if (!rec_chore_decode(&c->r, buf_slice(&c->row)) ||
-        c->r.verb < MANAGE_CANCEL || c->r.verb > MANAGE_DELETE ||
+        c->r.verb < MANAGE_CANCEL || c->r.verb > CHORE_PURGE ||
         c->r.state < CHORE_ACTIVE || c->r.state > CHORE_FAILED ||
         c->r.next.len > KEY_MAX || !filter_decode(&c->filter, c->r.filter))
         return false;
+    struct key *next = c->r.verb == CHORE_PURGE ? &c->purge.next : &c->pos.next;
+    next->len = (uint16_t)c->r.next.len;
+    memcpy(next->bytes, c->r.next.data, c->r.next.len);
+    if (c->r.verb == CHORE_PURGE) {
+        c->purge.queue = queue_find(e, c->filter.queue);
+        c->purge.step = c->r.phase;
+        return c->purge.queue != NULL && c->r.phase <= PURGE_LANES;
+    }
     c->pos.done = c->r.phase >= 1;
     c->pos.end = c->r.phase >= 2;
-    c->pos.next.len = (uint16_t)c->r.next.len;
-    memcpy(c->pos.next.bytes, c->r.next.data, c->r.next.len);
     return true;
 }
 
@@ -186,7 +205,7 @@ enum err chore_load_row(struct engine *e, struct slice key, struct slice value,
         return err_set(err, ERR_CORRUPT, "family named: bad key of a chore");
     memcpy(id.bytes, name.data, ID_LEN);
     struct chore *c = chore_new(e, &id);
-    if (chore_take(c, value))
+    if (chore_take(e, c, value))
         return ERR_OK;
     chore_free(e, c);
     return err_set(err, ERR_CORRUPT, "family named: bad row of a chore");
@@ -283,9 +302,31 @@ static uint32_t jobs_of_slice(const struct engine *e, const struct chore *c)
     return (uint32_t)most;
 }
 
+static enum err slice_of_purge(struct engine *e, struct chore *c,
+                               struct now now, struct errbuf *err)
+{
+    struct purge *p = &c->purge;
+    p->expected = c->r.matched;
+    p->done = c->r.done;
+    p->examined = c->r.examined;
+    enum err rc = purge_slice(e, e->chore_gather, p, now, err);
+    if (rc != ERR_OK)
+        return rc;
+    c->r.done = p->done;
+    c->r.examined = p->examined;
+    c->r.updated_ms = now.wall_ms;
+    if (p->step == PURGE_END)
+        chore_end(e, c, CHORE_DONE, now);
+    else
+        chore_store(e, c);
+    return ERR_OK;
+}
+
 static enum err slice(struct engine *e, struct chore *c, struct now now,
                       struct errbuf *err)
 {
+    if (c->r.verb == CHORE_PURGE)
+        return slice_of_purge(e, c, now, err);
     struct manage a = {.verb = (enum manage_verb)c->r.verb};
     struct list_pos pos = c->pos;
     struct list_result found;
@@ -330,6 +371,7 @@ bool chore_step(struct engine *e, struct now now)
     }
     if (ready != NULL) {
         struct errbuf err;
+        slice_begin(e);
         enum err rc = slice(e, ready, now, &err);
         if (rc == ERR_PENDING) {
             e->chore_fetching = true;
@@ -370,10 +412,43 @@ static void forget_old(struct engine *e, struct now now)
     }
 }
 
+static enum err room_for_one(struct engine *e, struct now now,
+                             struct errbuf *err)
+{
+    forget_old(e, now);
+    if (e->chores_n >= CHORES_MAX)
+        return err_set(err, ERR_LIMIT, "there are %d chores already",
+                       CHORES_MAX);
+    return ERR_OK;
+}
+
+/* `r` says verb and settings. */
+static struct id chore_begin(struct engine *e, struct rec_chore *r,
+                             const struct job_filter *f, struct now now)
+{
+    static const struct queue anywhere;
+    struct id id = id_next(e, &anywhere, now);
+    struct buf filter = {0}, row = {0};
+    filter_encode(f, &filter);
+    r->state = CHORE_ACTIVE;
+    r->filter = buf_slice(&filter);
+    r->created_ms = r->updated_ms = now.wall_ms;
+    size_t len = rec_chore_size(r);
+    rec_chore_encode(r, buf_room(&row, len));
+    row.len = len;
+    struct chore *c = chore_new(e, &id);
+    bool good = chore_take(e, c, buf_slice(&row));
+    ASSERT(good);
+    chore_store(e, c);
+    e->chore_next_mono_ms = 0;
+    buf_release(&filter);
+    buf_release(&row);
+    return id;
+}
+
 enum err engine_bulk(struct engine *e, const struct bulk_params *p,
                      struct now now, struct id *id, struct errbuf *err)
 {
-    static const struct queue anywhere;
     struct job_filter f = *p->filter;
     uint32_t may = states_of[p->verb];
     enum err rc = list_examine(&f, err);
@@ -384,36 +459,56 @@ enum err engine_bulk(struct engine *e, const struct bulk_params *p,
         return err_set(err, ERR_SYNTAX,
                        "%s does nothing to jobs in the states asked for",
                        verb_names[p->verb]);
-    forget_old(e, now);
-    if (e->chores_n >= CHORES_MAX)
-        return err_set(err, ERR_LIMIT, "there are %d chores already",
-                       CHORES_MAX);
+    rc = room_for_one(e, now, err);
+    if (rc != ERR_OK)
+        return rc;
     /* What comes later is not meant. */
     if (f.created_to_ms == 0 || f.created_to_ms > e->id_ms)
         f.created_to_ms = e->id_ms > now.wall_ms ? e->id_ms : now.wall_ms;
     if ((f.states & ~(uint32_t)ENDED) == 0 &&
         (f.finished_to_ms == 0 || f.finished_to_ms > now.wall_ms))
         f.finished_to_ms = now.wall_ms;
-    *id = id_next(e, &anywhere, now);
-    struct buf filter = {0}, row = {0};
-    filter_encode(&f, &filter);
-    struct rec_chore r = {.state = CHORE_ACTIVE,
-                          .verb = (uint8_t)p->verb,
-                          .dry = p->dry,
-                          .rate = p->rate,
-                          .filter = buf_slice(&filter),
-                          .created_ms = now.wall_ms,
-                          .updated_ms = now.wall_ms};
-    size_t len = rec_chore_size(&r);
-    rec_chore_encode(&r, buf_room(&row, len));
-    row.len = len;
-    struct chore *c = chore_new(e, id);
-    bool good = chore_take(c, buf_slice(&row));
-    ASSERT(good);
-    chore_store(e, c);
-    e->chore_next_mono_ms = 0;
-    buf_release(&filter);
-    buf_release(&row);
+    struct rec_chore r = {
+        .verb = (uint8_t)p->verb, .dry = p->dry, .rate = p->rate};
+    *id = chore_begin(e, &r, &f, now);
+    return ERR_OK;
+}
+
+/* One purge of a queue at a time: another one while its rows are being freed
+ * makes it begin anew, with more to free. */
+static struct chore *purge_of(struct engine *e, const struct queue *q)
+{
+    LIST_FOR (it, &e->chores) {
+        struct chore *c = CONTAINER_OF(it, struct chore, in_all);
+        if (c->r.verb == CHORE_PURGE && c->r.state == CHORE_ACTIVE &&
+            c->purge.queue == q)
+            return c;
+    }
+    return NULL;
+}
+
+enum err engine_purge(struct engine *e, struct slice queue, struct now now,
+                      struct id *id, struct errbuf *err)
+{
+    struct queue *q = queue_find(e, queue);
+    if (q == NULL || !q->stored)
+        return err_set(err, ERR_NOTFOUND, "no such queue");
+    struct chore *c = purge_of(e, q);
+    if (c != NULL) {
+        c->r.matched += purge_begin(e, q);
+        c->purge = (struct purge){.queue = q};
+        c->r.updated_ms = now.wall_ms;
+        chore_store(e, c);
+        e->chore_next_mono_ms = 0;
+        *id = c->id;
+        return ERR_OK;
+    }
+    enum err rc = room_for_one(e, now, err);
+    if (rc != ERR_OK)
+        return rc;
+    struct job_filter f = {.queue = q->name};
+    struct rec_chore r = {.verb = CHORE_PURGE, .matched = purge_begin(e, q)};
+    *id = chore_begin(e, &r, &f, now);
     return ERR_OK;
 }
 
@@ -478,6 +573,9 @@ enum err engine_chore_cancel(struct engine *e, struct slice id, struct now now,
         return ERR_OK;
     if (c->r.state != CHORE_ACTIVE)
         return err_set(err, ERR_FINISHED, "the chore has already ended");
+    if (c->r.verb == CHORE_PURGE)
+        return err_set(err, ERR_STATE,
+                       "the jobs are purged; only their rows are still there");
     chore_end(e, c, CHORE_CANCELLED, now);
     return ERR_OK;
 }

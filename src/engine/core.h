@@ -14,6 +14,7 @@
  *   breaker         breaker.c     handler_closed(); settle_outcome() reports
  *   dead letters    dead.c        lists of `done`, state failed; done_revive()
  *   chores          chore.c       engine_tick() calls chore_step()
+ *   purging         purge.c       lane_dead(), job_purged()
  *   schedules       schedule.c    due_fire() by kind
  *   workers         worker.c      struct worker; lease_begin()/lease_end()
  *   filters         filter.c      job_view_of()
@@ -79,6 +80,7 @@ struct queue {
     uint64_t pace_from_ms;  /* leases since then: for estimates */
     uint32_t pace_n, pace_before;
     uint64_t ready_told_ms;
+    uint32_t purged; /* its lanes up to this number are dead: purge.c */
 };
 
 #define BREAKER_SLOTS 10
@@ -147,6 +149,12 @@ struct lane {
     bool armed;
 };
 
+/* Its queue was purged: nothing in it can be seen any more. */
+static inline bool lane_dead(const struct lane *l)
+{
+    return l->id <= l->queue->purged;
+}
+
 struct session {
     struct map_node by_name;
     struct slice name;
@@ -210,6 +218,8 @@ struct engine {
     struct lane **lanes; /* by id; NULL: none */
     uint32_t queues_n, handlers_n, owners_n, lanes_n;
     uint32_t queue_last; /* highest number of a queue */
+    uint32_t lane_last;  /* of a lane; no number is given twice */
+    uint32_t purged_queues;
     struct map lanes_by_what, shares_by_what;
     struct list touched_queues, touched_lanes, touched_counts, touched_owners;
 
@@ -277,6 +287,9 @@ struct engine {
     engine_event_fn on_event;
     void *event_ud;
     uint64_t event_mask;
+    engine_watch_fn watch; /* or NULL */
+    void *watch_ud;
+    uint64_t slice_ends_us;
     struct engine_stats stats;
 };
 
@@ -317,7 +330,12 @@ uint64_t lane_order_now(const struct lane *l, const struct member *m);
 /* The lane for arrivals, by the queue's present order; NULL: lanes_max. */
 struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
                       struct owner *o);
+/* The same for a job whose lane was purged under it: beyond any bound. */
+struct lane *lane_anew(struct engine *e, const struct job *j);
 struct lane *lane_by_id(const struct engine *e, uint32_t id);
+/* Forget the window; only a dead lane's rows need no window. */
+void lane_forget(struct engine *e, struct lane *l);
+void lane_free(struct engine *e, struct lane *l);
 uint64_t lane_order(const struct lane *l, uint32_t priority, uint64_t since_ms);
 /* Its head changed: put it where it belongs in its share, queue and row. */
 void lane_update(struct engine *e, struct lane *l);
@@ -401,6 +419,9 @@ void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
                bool fresh);
 /* Its lane and its order, by its priority and since_ms. False: lanes_max. */
 bool place_choose(struct engine *e, struct job *j, struct owner *o);
+/* Its lane may have been purged while it was leased: to the one that took its
+ * place. The caller writes the job's row. */
+void place_outlived(struct engine *e, struct job *j);
 /* Take a waiting job's row of its place away. */
 void place_none(struct engine *e, struct job *j, struct now now);
 /* A job is in a lane: wake a waiter, report. */
@@ -444,6 +465,8 @@ void leases_init(struct engine *e);
 void leases_free(struct engine *e);
 typedef void (*leases_fn)(const struct job *j, void *ud);
 void leases_each(const struct engine *e, leases_fn fn, void *ud);
+/* Lanes that are about to be freed: leased jobs let go of them. */
+void leases_leave_dead_lanes(struct engine *e, const struct queue *q);
 void leases_check(const struct engine *e);
 
 /* --- session.c ----------------------------------------------------------- */
@@ -516,6 +539,13 @@ void execution_released(struct engine *e, struct job *j, enum verb verb,
  * False: it was not told. Needs what finish_gather() reads. */
 bool execution_cancelled(struct engine *e, struct gather *g, struct job *j,
                          const struct outcome *o, struct now now);
+/* A job that was purged: neither counted nor in a place any more. Its rows go
+ * but for the one in `jobs`, and its memory. Needs what purged_gather()
+ * reads. */
+MUST_USE enum err purged_gather(struct engine *e, struct gather *g,
+                                const struct job *j, struct errbuf *err);
+void purged_erase(struct engine *e, struct gather *g, struct job *j,
+                  struct now now);
 /* Rows beside the job that a change of it makes obsolete. */
 void drop_bodies(struct engine *e, struct gather *g, struct job *j,
                  struct now now);
@@ -627,6 +657,42 @@ uint64_t chore_next_ms(const struct engine *e);
 MUST_USE enum err chore_load_row(struct engine *e, struct slice key,
                                  struct slice value, struct errbuf *err);
 
+/* --- purge.c ------------------------------------------------------------- */
+
+/* A purge that is under way; the chore keeps it (chore.c). */
+struct purge {
+    struct queue *queue;
+    uint8_t step;    /* enum purge_step; stored */
+    struct key next; /* where the step goes on; stored */
+    uint64_t expected, done, examined;
+    uint32_t window; /* windows of lanes up to here are released */
+    bool sealed;     /* see store_seal_soon() */
+};
+enum purge_step { /* stored as the chore's phase: never renumber */
+                  PURGE_PARKED = 0,
+                  PURGE_JOBS = 1,
+                  PURGE_END = 2,
+                  PURGE_LANES = 3,
+};
+/* All that waits in the queue is gone; returns how many jobs. What is left to
+ * do is purge_slice(), until the step is PURGE_END. */
+uint64_t purge_begin(struct engine *e, struct queue *q);
+MUST_USE enum err purge_slice(struct engine *e, struct gather *g,
+                              struct purge *p, struct now now,
+                              struct errbuf *err);
+MUST_USE enum err purge_load_row(struct engine *e, struct slice key,
+                                 struct slice value, struct errbuf *err);
+/* Was the job of this row purged? It does not run. */
+static inline bool row_purged(const struct queue *q, uint32_t lane)
+{
+    return q->purged > 0 && lane <= q->purged;
+}
+static inline bool job_purged(const struct job *j)
+{
+    return j->state != JOB_RUNNING && j->queue->purged > 0 &&
+           (j->lane == NULL || lane_dead(j->lane));
+}
+
 /* --- done.c: finished jobs ----------------------------------------------- */
 
 uint32_t done_bucket(uint64_t finished_ms, uint64_t keep_ms);
@@ -658,6 +724,14 @@ MUST_USE enum err alias_find(struct engine *e, struct gather *g,
 MUST_USE enum err unique_forget(struct engine *e, struct gather *g,
                                 uint64_t at_ms, const struct id *hash,
                                 struct errbuf *err);
+/* Is the name, or the unique key, (still) this job's? While a purge is under
+ * way another one may have it. */
+MUST_USE enum err alias_is(struct engine *e, struct gather *g,
+                           struct slice name, const struct id *id, bool *is,
+                           struct errbuf *err);
+MUST_USE enum err unique_is(struct engine *e, struct gather *g,
+                            const struct job *j, const struct rec_more *m,
+                            bool *is, struct errbuf *err);
 /* The job lets go of its unique key, if it holds it. */
 void unique_release(struct engine *e, struct job *j);
 
@@ -769,6 +843,8 @@ void park_job(struct engine *e, struct limit *l, struct job *j, unsigned met,
 bool park_gate(struct engine *e, struct lane *l, struct job *j, struct now now);
 /* The parked lane of a limit for jobs of `base`. */
 struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base);
+/* Its base is dead: the window goes, and with the end of the tick the lane. */
+void park_forget(struct engine *e, struct slice name, struct lane *base);
 void park_free(struct engine *e, struct lane *l);
 /* May this parked lane stand in its share's heap? Keeps the lists. */
 bool park_arm(struct engine *e, struct lane *l, bool work);
@@ -864,6 +940,9 @@ void fault(struct engine *e, struct now now, const struct errbuf *why);
 /* --- engine.c ------------------------------------------------------------ */
 
 struct id id_next(struct engine *e, const struct queue *q, struct now now);
+/* A slice of long work: has it had its millisecond? */
+void slice_begin(struct engine *e);
+bool slice_over(const struct engine *e);
 /* The timers miss rows: fetch them, timers wait meanwhile. */
 void timer_fetch(struct engine *e);
 

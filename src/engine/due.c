@@ -186,6 +186,13 @@ static enum err fire_ready(struct engine *e, struct member *m, struct now now,
     uint32_t lane_id = (uint32_t)(m->since_ms & UINT32_MAX);
     unsigned flags = (unsigned)(m->since_ms >> FLAGS_SHIFT);
     struct lane *l = lane_by_id(e, lane_id);
+    if (l != NULL && lane_dead(l)) {
+        struct job *gone = m->job;
+        member_take(e, m);
+        if (gone != NULL)
+            job_free(e, gone);
+        return ERR_OK;
+    }
     if (l == NULL)
         return err_set(err, ERR_CORRUPT, "family due: lane %u does not exist",
                        (unsigned)lane_id);

@@ -3,6 +3,8 @@
 
 #include "engine/core.h"
 
+#define SLICE_US 1000
+
 void engine_config_default(struct engine_config *c)
 {
     const uint64_t second = 1000, hour = 3600 * second, day = 24 * hour;
@@ -117,6 +119,23 @@ void engine_on_event(struct engine *e, uint64_t mask, engine_event_fn fn,
     e->event_mask = fn == NULL ? 0 : mask;
     e->on_event = fn;
     e->event_ud = ud;
+}
+
+void engine_set_watch(struct engine *e, engine_watch_fn fn, void *ud)
+{
+    e->watch = fn;
+    e->watch_ud = ud;
+}
+
+void slice_begin(struct engine *e)
+{
+    if (e->watch != NULL)
+        e->slice_ends_us = e->watch(e->watch_ud) + SLICE_US;
+}
+
+bool slice_over(const struct engine *e)
+{
+    return e->watch != NULL && e->watch(e->watch_ud) >= e->slice_ends_us;
 }
 
 /* Milliseconds never go back, so ids of one start sort by their counter. */

@@ -109,6 +109,12 @@ typedef void (*engine_event_fn)(void *ud, const struct event *ev);
 void engine_on_event(struct engine *e, uint64_t mask, engine_event_fn fn,
                      void *ud);
 
+/* A watch that runs on within a call, in us: long work stops after a
+ * millisecond. Without one its slices are bounded by numbers alone, so that a
+ * run of the engine repeats itself to the byte. */
+typedef uint64_t (*engine_watch_fn)(void *ud);
+void engine_set_watch(struct engine *e, engine_watch_fn fn, void *ud);
+
 /* --- the loop's side ----------------------------------------------------- */
 
 /* What time brings: due jobs, retries, deadlines, refills, chores. A bounded
@@ -459,6 +465,12 @@ MUST_USE enum err engine_bulk(struct engine *e, const struct bulk_params *p,
                               struct now now, struct id *chore,
                               struct errbuf *err);
 
+/* All that waits in the queue is gone; the chore frees its rows. Errors:
+ * ERR_NOTFOUND, ERR_LIMIT. */
+MUST_USE enum err engine_purge(struct engine *e, struct slice queue,
+                               struct now now, struct id *chore,
+                               struct errbuf *err);
+
 struct chore_view {
     struct id id;
     struct slice verb, state; /* active done cancelled failed */
@@ -472,7 +484,7 @@ typedef void (*chore_fn)(void *ud, const struct chore_view *v);
 void engine_chores(struct engine *e, chore_fn fn, void *ud);
 MUST_USE enum err engine_chore(struct engine *e, struct slice id,
                                struct chore_view *v, struct errbuf *err);
-/* What it has done stays done. */
+/* What it has done stays done. ERR_STATE: a purge has happened already. */
 MUST_USE enum err engine_chore_cancel(struct engine *e, struct slice id,
                                       struct now now, struct errbuf *err);
 

@@ -367,6 +367,68 @@ void job_finish(struct engine *e, struct gather *g, struct job *j,
     wait_job_ended(e, &id, state);
 }
 
+/* --- purged jobs --------------------------------------------------------- */
+
+/* Its name and its unique key may belong to a newer job by now. */
+static enum err keys_held(struct engine *e, struct gather *g,
+                          const struct job *j, bool *name, bool *unique,
+                          struct errbuf *err)
+{
+    struct rec_more m;
+    enum err rc = ERR_OK;
+    *name = *unique = false;
+    if ((j->flags & (JOBF_NAMED | JOBF_UNIQUE)) == 0)
+        return ERR_OK;
+    job_more(j, &m);
+    if ((j->flags & JOBF_NAMED) != 0)
+        rc = alias_is(e, g, m.name, &j->id, name, err);
+    if (rc == ERR_OK && (j->flags & JOBF_UNIQUE) != 0)
+        rc = unique_is(e, g, j, &m, unique, err);
+    return rc;
+}
+
+enum err purged_gather(struct engine *e, struct gather *g, const struct job *j,
+                       struct errbuf *err)
+{
+    bool name, unique;
+    enum err rc = finish_gather(e, g, j, err);
+    return rc == ERR_OK ? keys_held(e, g, j, &name, &unique, err) : rc;
+}
+
+void purged_erase(struct engine *e, struct gather *g, struct job *j,
+                  struct now now)
+{
+    struct outcome o = {
+        .verb = VERB_CANCEL, .reason = REASON_CANCELLED, .erase = true};
+    struct errbuf err;
+    struct id id = j->id;
+    bool name, unique;
+    ASSERT(job_purged(j));
+    limits_unreserve(e, j, now);
+    report(e, EVENT_JOB_DELETED, j, now, since(id_ms(&id), now), SLICE_EMPTY);
+    if (has_bodies(j))
+        move_bodies(e, g, j, 0, now);
+    if ((j->flags & JOBF_EFFECTS) != 0)
+        move_effects(e, g, j, 0, now);
+    enum err rc = keys_held(e, g, j, &name, &unique, &err);
+    if (rc == ERR_PENDING)
+        rc = keys_held(e, NULL, j, &name, &unique, &err);
+    if (rc != ERR_OK)
+        fault(e, now, &err);
+    if (!name)
+        j->flags &= ~(uint32_t)JOBF_NAMED;
+    if (!unique)
+        j->flags &= ~(uint32_t)JOBF_UNIQUE;
+    if (j->flags != 0)
+        let_go(e, j, 0);
+    if (j->state == JOB_SCHEDULED || j->state == JOB_RETRYING)
+        due_del(e, j->since_ms, DUE_READY, &id);
+    settle_outcome(e, g, j, JOB_CANCELLED, &o, now);
+    owner_count(e, j, -1);
+    job_free(e, j);
+    wait_job_ended(e, &id, JOB_CANCELLED);
+}
+
 /* --- ends of executions -------------------------------------------------- */
 
 /* The execution goes to `bodies`; the newest hundred stay. */
@@ -406,6 +468,7 @@ static void come_back(struct engine *e, struct job *j, struct rec_more *m,
     lease_end(e, j, now);
     job_move(e, j, to);
     j->flags |= JOBF_MOVED;
+    place_outlived(e, j);
     if (to != JOB_READY)
         j->since_ms = at_ms;
     if (to == JOB_READY || (flags & DUEF_OLD_PLACE) != 0) {

@@ -163,7 +163,7 @@ static enum err from_row(struct engine *e, const struct id *id,
     take_fields(j, &r);
     j->queue = e->queues[r.queue];
     j->handler = e->handlers[r.handler];
-    j->lane = lane_by_id(e, r.lane);
+    j->lane = row_purged(j->queue, r.lane) ? NULL : lane_by_id(e, r.lane);
     memcpy(j->row, row.data, row.len);
     row_parts(j, &r, j->row + row.len);
     *out = j;
@@ -183,7 +183,8 @@ enum err job_load(struct engine *e, struct gather *g, const struct id *id,
     struct job *j = job_get(e, id);
     if (j != NULL) {
         *out = j;
-        return ERR_OK;
+        return job_purged(j) ? err_set(err, ERR_NOTFOUND, "it was purged")
+                             : ERR_OK;
     }
     struct key k;
     struct slice row;
@@ -201,6 +202,10 @@ enum err job_load_row(struct engine *e, struct gather *g, const struct id *id,
     enum err rc = from_row(e, id, row, &j, err);
     if (rc != ERR_OK)
         return rc;
+    if (job_purged(j)) {
+        job_free(e, j);
+        return err_set(err, ERR_NOTFOUND, "it was purged");
+    }
     if (j->state == JOB_SCHEDULED || j->state == JOB_RETRYING) {
         /* It may have become due since the row was written. */
         rc = due_exists(e, g, j->since_ms, DUE_READY, &j->id, err);
@@ -222,6 +227,16 @@ enum err job_load_row(struct engine *e, struct gather *g, const struct id *id,
     }
     *out = j;
     return ERR_OK;
+}
+
+enum err job_load_leased(struct engine *e, const struct id *id,
+                         struct job **out, struct errbuf *err)
+{
+    struct key k;
+    struct slice row;
+    enum err rc =
+        store_get(e->store, NULL, FAMILY_JOBS, key_job(&k, id), &row, err);
+    return rc == ERR_OK ? from_row(e, id, row, out, err) : rc;
 }
 
 void job_drop(struct engine *e, struct job *j)

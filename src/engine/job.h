@@ -122,6 +122,9 @@ struct job *job_new(struct engine *e, const struct id *id,
 MUST_USE enum err job_load(struct engine *e, struct gather *g,
                            const struct id *id, struct job **out,
                            struct errbuf *err);
+/* At start: a job that is leased, wherever it stood before. */
+MUST_USE enum err job_load_leased(struct engine *e, const struct id *id,
+                                  struct job **out, struct errbuf *err);
 void job_drop(struct engine *e, struct job *j);
 /* The same for one that is not in memory and whose row is at hand. */
 MUST_USE enum err job_load_row(struct engine *e, struct gather *g,

@@ -15,6 +15,20 @@ static enum err bad_key(struct errbuf *err)
     return err_set(err, ERR_CORRUPT, "family keys: bad row");
 }
 
+/* The row of a key that only a live job has: a job that was purged, though its
+ * rows are not all gone yet, has it no longer. */
+static enum err holder_lives(struct engine *e, struct gather *g,
+                             const struct id *id, struct errbuf *err)
+{
+    struct job *j;
+    if (e->purged_queues == 0)
+        return ERR_OK;
+    enum err rc = job_load(e, g, id, &j, err);
+    if (rc == ERR_OK)
+        job_drop(e, j);
+    return rc;
+}
+
 /* --- aliases ------------------------------------------------------------- */
 
 /* Is this name one of a job, live or kept? */
@@ -27,6 +41,12 @@ enum err alias_find(struct engine *e, struct gather *g, struct slice name,
     enum err rc = store_get(e->store, g, FAMILY_KEYS,
                             key_key(&k, KEY_ALIAS, name), &value, err);
     bool pending = false;
+    if (rc == ERR_OK && rec_alias_decode(&r, value)) {
+        *id = r.job;
+        rc = holder_lives(e, g, id, err);
+        if (rc != ERR_NOTFOUND)
+            return rc;
+    }
     /* The newest bucket first: a name that is used again and again is there. */
     for (uint32_t i = e->buckets_n; rc == ERR_NOTFOUND && i > 0; i--) {
         rc =
@@ -45,6 +65,20 @@ enum err alias_find(struct engine *e, struct gather *g, struct slice name,
         return bad_key(err);
     *id = r.job;
     return ERR_OK;
+}
+
+enum err alias_is(struct engine *e, struct gather *g, struct slice name,
+                  const struct id *id, bool *is, struct errbuf *err)
+{
+    struct key k;
+    struct slice value;
+    struct rec_alias r;
+    enum err rc = store_get(e->store, g, FAMILY_KEYS,
+                            key_key(&k, KEY_ALIAS, name), &value, err);
+    if (rc == ERR_OK && !rec_alias_decode(&r, value))
+        return bad_key(err);
+    *is = rc == ERR_OK && id_eq(&r.job, id);
+    return rc == ERR_NOTFOUND ? ERR_OK : rc;
 }
 
 /* `[A-Za-z0-9_.:-]`, up to 64, and not of the shape of an id. */
@@ -123,9 +157,24 @@ enum err unique_find(struct engine *e, struct gather *g, uint32_t scope,
         return rc;
     if (!rec_unique_decode(r, value))
         return bad_key(err);
-    if (r->until_ms > 0 && r->until_ms <= now.wall_ms)
-        return ERR_NOTFOUND;
-    return ERR_OK;
+    if (r->until_ms > 0)
+        return r->until_ms <= now.wall_ms ? ERR_NOTFOUND : ERR_OK;
+    return holder_lives(e, g, &r->job, err);
+}
+
+enum err unique_is(struct engine *e, struct gather *g, const struct job *j,
+                   const struct rec_more *m, bool *is, struct errbuf *err)
+{
+    struct key k;
+    struct slice value;
+    struct rec_unique r;
+    enum err rc = store_get(
+        e->store, g, FAMILY_KEYS,
+        unique_key(&k, m->unique_scope, j->queue, m->unique), &value, err);
+    if (rc == ERR_OK && !rec_unique_decode(&r, value))
+        return bad_key(err);
+    *is = rc == ERR_OK && id_eq(&r.job, &j->id);
+    return rc == ERR_NOTFOUND ? ERR_OK : rc;
 }
 
 void unique_put(struct engine *e, uint32_t scope, const struct queue *q,

@@ -34,7 +34,7 @@ static bool lane_is(const struct map_node *n, const void *key)
     const struct lane_key *k = key;
     return l->queue == k->queue && l->handler == k->handler &&
            l->owner == k->owner && l->scheme == k->scheme &&
-           l->age_ms == k->age_ms;
+           l->age_ms == k->age_ms && !lane_dead(l);
 }
 
 static uint64_t lane_hash(const struct lane_key *k)
@@ -145,6 +145,8 @@ void lanes_commit(struct engine *e)
                 park_free(e, l);
             continue;
         }
+        if (lane_dead(l))
+            continue;
         uint64_t low = lane_low(l);
         if (low < l->head_stored ||
             (low > l->head_stored && l->taken >= HEAD_EVERY)) {
@@ -171,11 +173,13 @@ static struct lane *lane_new(struct engine *e, const struct lane_key *k,
     ASSERT(e->lanes[id] == NULL);
     e->lanes[id] = l;
     e->stats.lanes++;
+    if (id > e->lane_last)
+        e->lane_last = id;
     return l;
 }
 
-struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
-                      struct owner *o)
+static struct lane *lane_found(struct engine *e, struct queue *q,
+                               struct handler *h, struct owner *o, bool must)
 {
     if (!q->set.fair)
         o = NULL;
@@ -187,9 +191,9 @@ struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
     if (n != NULL) {
         l = CONTAINER_OF(n, struct lane, by_what);
     } else {
-        if (e->stats.lanes >= e->config.lanes_max)
+        if (e->stats.lanes >= e->config.lanes_max && !must)
             return NULL;
-        l = lane_new(e, &k, o, (uint32_t)e->stats.lanes + 1);
+        l = lane_new(e, &k, o, e->lane_last + 1);
         l->head_stored = l->last_taken = UINT64_MAX;
         lane_store(e, l, true);
     }
@@ -198,6 +202,18 @@ struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
         q->default_handler = h;
     }
     return l;
+}
+
+struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
+                      struct owner *o)
+{
+    return lane_found(e, q, h, o, false);
+}
+
+struct lane *lane_anew(struct engine *e, const struct job *j)
+{
+    struct owner *o = j->owner == 0 ? NULL : e->owners[j->owner];
+    return lane_found(e, j->queue, j->handler, o, true);
 }
 
 struct lane *lane_by_id(const struct engine *e, uint32_t id)
@@ -228,8 +244,10 @@ enum err lane_load_row(struct engine *e, struct slice key, struct slice value,
                          r.age_ms};
     struct lane *l = lane_new(e, &k, o, id);
     l->head_stored = l->last_taken = r.head;
-    window_init_unread(&l->window, r.head);
-    lane_update(e, l);
+    if (!lane_dead(l)) {
+        window_init_unread(&l->window, r.head);
+        lane_update(e, l);
+    }
     return ERR_OK;
 }
 
@@ -259,7 +277,7 @@ void lane_update(struct engine *e, struct lane *l)
 {
     struct share *s = l->share;
     struct queue *q = l->queue;
-    bool work = !window_nothing(&l->window);
+    bool work = !window_nothing(&l->window) && !lane_dead(l);
     if (l->limit != NULL) {
         work = park_arm(e, l, work);
     } else if (!work) {
@@ -393,6 +411,32 @@ static void forget_member(void *ud, struct member *m)
         m->job->in_window = false;
         job_drop(e, m->job);
     }
+}
+
+void lane_forget(struct engine *e, struct lane *l)
+{
+    window_trim(&l->window, 0, forget_member, e);
+    window_release(&l->window);
+    window_init(&l->window);
+    if (l->limit != NULL)
+        lane_touch(e, l); /* an empty parked lane is freed */
+}
+
+void lane_free(struct engine *e, struct lane *l)
+{
+    char name[4];
+    struct key k;
+    ASSERT(lane_dead(l) && window_nothing(&l->window));
+    ASSERT(!heap_in(&l->in_share));
+    store_del(e->store, FAMILY_NAMED,
+              key_named(&k, NAMED_LANE, name_u32(l->id, name)));
+    list_remove(&l->shut);
+    list_remove(&l->touched);
+    map_remove(&e->lanes_by_what, &l->by_what);
+    window_release(&l->window);
+    e->lanes[l->id] = NULL;
+    e->stats.lanes--;
+    mem_free(l);
 }
 
 /* Windows share a budget: when it is used up, the lane that grows gives up its

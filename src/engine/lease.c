@@ -65,6 +65,18 @@ void leases_each(const struct engine *e, leases_fn fn, void *ud)
         fn(CONTAINER_OF(e->leases.nodes[i], struct job, by_deadline), ud);
 }
 
+static void leave(const struct job *j, void *ud)
+{
+    struct job *mine = (struct job *)(uintptr_t)j;
+    if (j->queue == ud && j->lane != NULL && lane_dead(j->lane))
+        mine->lane = NULL;
+}
+
+void leases_leave_dead_lanes(struct engine *e, const struct queue *q)
+{
+    leases_each(e, leave, (void *)(uintptr_t)q);
+}
+
 void leases_check(const struct engine *e)
 {
     uint64_t last = 0;
@@ -340,7 +352,7 @@ enum err lease_load_row(struct engine *e, struct slice key, struct slice value,
     struct buf worker = {0}, session = {0};
     buf_add_slice(&worker, r.worker);
     buf_add_slice(&session, r.session);
-    enum err rc = job_load(e, NULL, &id, &j, err);
+    enum err rc = job_load_leased(e, &id, &j, err);
     if (rc == ERR_NOTFOUND)
         rc = err_set(err, ERR_CORRUPT, "family runs: a lease without its job");
     if (rc != ERR_OK)

@@ -597,7 +597,7 @@ static const char *check_group(const struct park_group *g)
     bool shut = !list_empty(&g->shut);
     LIST_FOR (it, &g->lanes) {
         const struct lane *l = CONTAINER_OF(it, struct lane, in_group);
-        bool work = !window_nothing(&l->window);
+        bool work = !window_nothing(&l->window) && !lane_dead(l);
         if (l->armed != heap_in(&l->in_share))
             return "a parked lane is armed and stands in no heap, or not";
         if (work && !l->armed && !list_linked(&l->shut))

@@ -132,10 +132,12 @@ static enum err live_row(struct walk *w, struct slice key, struct slice value,
         return ERR_OK;
     struct job *j = job_get(w->e, &id);
     enum err rc = ERR_OK;
+    if (j != NULL && job_purged(j))
+        return ERR_OK;
     if (j == NULL)
         rc = job_load_row(w->e, w->g, &id, value, &j, err);
     if (rc != ERR_OK)
-        return rc;
+        return rc == ERR_NOTFOUND ? ERR_OK : rc; /* purged */
     job_view_of(w->e, j, w->now, &v);
     tell(w, &v);
     job_drop(w->e, j);

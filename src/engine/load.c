@@ -15,6 +15,7 @@
 enum load_step {
     LOAD_BEGIN,
     LOAD_QUEUES,
+    LOAD_PURGED,
     LOAD_HANDLERS,
     LOAD_OWNERS,
     LOAD_COUNTS,
@@ -30,11 +31,12 @@ enum load_step {
 };
 
 static const uint8_t kinds[] = {
-    [LOAD_QUEUES] = NAMED_QUEUE, [LOAD_HANDLERS] = NAMED_HANDLER,
-    [LOAD_OWNERS] = NAMED_OWNER, [LOAD_COUNTS] = NAMED_COUNTS,
-    [LOAD_LANES] = NAMED_LANE,   [LOAD_ENGINE] = NAMED_ENGINE,
-    [LOAD_RULES] = NAMED_LIMIT,  [LOAD_LIMITS] = NAMED_LIMIT_STATE,
-    [LOAD_CHORES] = NAMED_CHORE, [LOAD_WORKERS] = NAMED_WORKER,
+    [LOAD_QUEUES] = NAMED_QUEUE,       [LOAD_PURGED] = NAMED_PURGED,
+    [LOAD_HANDLERS] = NAMED_HANDLER,   [LOAD_OWNERS] = NAMED_OWNER,
+    [LOAD_COUNTS] = NAMED_COUNTS,      [LOAD_LANES] = NAMED_LANE,
+    [LOAD_ENGINE] = NAMED_ENGINE,      [LOAD_RULES] = NAMED_LIMIT,
+    [LOAD_LIMITS] = NAMED_LIMIT_STATE, [LOAD_CHORES] = NAMED_CHORE,
+    [LOAD_WORKERS] = NAMED_WORKER,
 };
 
 struct slice_of_rows {
@@ -63,6 +65,8 @@ static enum err take_row(struct engine *e, enum load_step step,
     uint8_t kind;
     struct slice name;
     switch (step) {
+    case LOAD_PURGED:
+        return purge_load_row(e, key, value, err);
     case LOAD_RULES:
         return rule_load_row(e, key, value, err);
     case LOAD_LIMITS:

@@ -50,7 +50,7 @@ static struct park_group *group_for(struct limit *l, const struct lane *base)
 
 struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base)
 {
-    ASSERT(base->limit == NULL);
+    ASSERT(base->limit == NULL && !lane_dead(base));
     struct lane *p = park_get(e, l, base);
     if (p != NULL)
         return p;
@@ -97,6 +97,17 @@ void park_free(struct engine *e, struct lane *p)
         mem_free(g);
         limit_touch(e, l);
     }
+}
+
+void park_forget(struct engine *e, struct slice name, struct lane *base)
+{
+    struct limit *l = limit_find(e, name);
+    struct lane *p = l == NULL ? NULL : park_get(e, l, base);
+    if (p == NULL)
+        return;
+    ASSERT(lane_dead(p));
+    lane_forget(e, p);
+    lane_update(e, p);
 }
 
 /* --- heaps --------------------------------------------------------------- */
@@ -416,6 +427,8 @@ static void take_in(struct engine *e, struct slice name, const struct found *f,
         fault(e, now, &err);
         return;
     }
+    if (lane_dead(base))
+        return;
     struct limit *l = limit_make(e, name);
     struct lane *p = park_lane(e, l, base);
     if (window_unread(&p->window) && p->window.bound_order < f->order)

@@ -12,6 +12,14 @@ bool place_choose(struct engine *e, struct job *j, struct owner *o)
     return true;
 }
 
+void place_outlived(struct engine *e, struct job *j)
+{
+    if (j->lane != NULL && !lane_dead(j->lane))
+        return;
+    j->lane = lane_anew(e, j);
+    j->order = lane_order(j->lane, j->priority, j->since_ms);
+}
+
 void ready_told(struct engine *e, struct queue *q, struct handler *h,
                 const struct id *id, struct now now)
 {

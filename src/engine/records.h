@@ -24,6 +24,7 @@ enum named_kind {
     NAMED_CHORE = 11,       /* chore.c */
     NAMED_ENGINE = 12,      /* "due", "forget": rec_head */
     NAMED_LIMIT_STATE = 13, /* limit name -> rec_limit */
+    NAMED_PURGED = 14,      /* queue id -> rec_purged */
     /* of schedules, by their id */
     NAMED_SCHEDULE_SET = 16,
     NAMED_SCHEDULE_STATE = 17,
@@ -351,7 +352,8 @@ enum reason {
     X(u64, lost)         \
     X(u64, retried)
 
-/* named, NAMED_CHORE: id -> a chore; `filter` is a rec_filter */
+/* named, NAMED_CHORE: id -> a chore; `filter` is a rec_filter. The phases of a
+ * purge are others (purge.c). */
 #define REC_CHORE_V1(X) \
     X(u8, state)        \
     X(u8, verb)         \
@@ -386,6 +388,9 @@ enum reason {
     X(fix64, signature)
 
 #define REC_HEAD_V1(X) X(u64, time_ms)
+
+/* Lanes of the queue up to this number are dead, and all that waits in them. */
+#define REC_PURGED_V1(X) X(u32, lane)
 
 /* keys */
 #define REC_ALIAS_V1(X) X(id, job)
@@ -498,6 +503,7 @@ enum reason {
     R(rec_chore, REC_CHORE_V1)                   \
     R(rec_filter, REC_FILTER_V1)                 \
     R(rec_head, REC_HEAD_V1)                     \
+    R(rec_purged, REC_PURGED_V1)                 \
     R(rec_alias, REC_ALIAS_V1)                   \
     R(rec_unique, REC_UNIQUE_V1)                 \
     R(rec_add_reply, REC_ADD_REPLY_V1)           \

@@ -72,6 +72,12 @@ static void fill_engine_config(struct server *s, struct engine_config *c)
     c->window_due = (uint32_t)cf->window_due_size;
 }
 
+static uint64_t watch_us(void *ud)
+{
+    const struct server *s = ud;
+    return stopwatch_us(&s->watch);
+}
+
 enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)
 {
     bool loaded = false;
@@ -85,6 +91,7 @@ enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)
     s->engine_seed = rng_next(&s->rng);
     fill_engine_config(s, &c);
     s->engine = engine_new(s->store, &c);
+    engine_set_watch(s->engine, watch_us, s);
     return ERR_OK;
 }
 

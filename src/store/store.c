@@ -116,6 +116,12 @@ static char *change_room(struct store *s, size_t size)
     return generation_room(s->open, size);
 }
 
+void store_seal_soon(struct store *s)
+{
+    CHECK_OBJ(s, STORE);
+    s->seal_soon = true;
+}
+
 char *store_put(struct store *s, enum family f, struct slice key, size_t len,
                 bool fresh)
 {
@@ -192,8 +198,10 @@ uint64_t store_commit(struct store *s, struct now now)
     s->stats.changes += s->entry_changes - s->entry_events;
     s->stats.entry_bytes += entry.len;
     s->entry_changes = s->entry_events = 0;
-    if (g->used >= s->o.generation_bytes) {
-        s->full_mono_ms = now.mono_ms;
+    if (g->used >= s->o.generation_bytes || s->seal_soon) {
+        if (!s->seal_soon)
+            s->full_mono_ms = now.mono_ms;
+        s->seal_soon = false;
         store_seal(s);
     }
     return s->last_index;

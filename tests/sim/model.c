@@ -442,6 +442,13 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
     return NULL;
 }
 
+void model_purged(struct model *m, uint8_t queue)
+{
+    for (uint32_t k = 0; k < m->jobs_n; k++)
+        if (m->jobs[k].state == M_WAITING && m->jobs[k].queue == queue)
+            become(m, change(m, k), M_ERASED);
+}
+
 const char *model_seen(struct model *m, uint32_t k, enum err rc,
                        const struct job_view *v, struct now now)
 {

@@ -25,6 +25,7 @@ enum op_kind {
     OP_EXTEND,
     OP_GET,
     OP_MANAGE,
+    OP_PURGE,
     OP_KINDS
 };
 
@@ -63,6 +64,7 @@ struct world {
     struct engine *engine;
     struct engine_config config;
     struct now now;
+    uint64_t watch_us, watch_step;
     uint64_t wall_skew_ms; /* added to the wall clock by steps */
     struct model *model;
     struct list fetching, answered;
@@ -297,6 +299,30 @@ static enum err run_manage(struct world *w, struct op *op)
                          &w->e);
 }
 
+/* Whoever's lease may have ended unnoticed may wait, or not. */
+static enum err run_purge(struct world *w, struct op *op)
+{
+    struct slice queue = slice_str(queue_names[op->queue]);
+    struct queue_view v;
+    struct id chore;
+    for (uint32_t k = 0; k < w->next_k; k++)
+        if (model_job(w->model, k)->queue == op->queue &&
+            model_job(w->model, k)->state == M_RUNNING &&
+            !model_sure(w->model, k, w->now))
+            return ERR_OK;
+    enum err rc = engine_purge(w->engine, queue, w->now, &chore, &w->e);
+    if (rc == ERR_NOTFOUND)
+        return ERR_OK;
+    if (rc == ERR_OK)
+        rc = engine_queue(w->engine, queue, w->now, &v, &w->e);
+    for (unsigned s = JOB_BLOCKED; rc == ERR_OK && s < JOB_RUNNING; s++)
+        if (v.jobs[s] != 0)
+            violate(w, op, "a purged queue counts jobs that wait");
+    w->r->purges++;
+    model_purged(w->model, op->queue);
+    return rc;
+}
+
 static void fetched(void *ud)
 {
     ((struct op *)ud)->ready = true;
@@ -323,6 +349,8 @@ static void op_run(struct world *w, struct op *op)
         rc = run_get(w, op);
     else if (op->kind == OP_MANAGE)
         rc = run_manage(w, op);
+    else if (op->kind == OP_PURGE)
+        rc = run_purge(w, op);
     else
         rc = run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -356,6 +384,8 @@ static void op_start(struct world *w, enum op_kind kind)
         op->count = (uint32_t)rng_below(&w->rng, LEASE_COUNT) + 1;
         op->lease_ms = 1000 + rng_below(&w->rng, 60000);
         break;
+    case OP_PURGE:
+        break;
     case OP_GET:
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
         break;
@@ -387,6 +417,8 @@ static enum op_kind pick(struct world *w)
     uint64_t r = rng_below(&w->rng, 100);
     if (w->draining)
         return w->held_n > 0 && r < 60 ? OP_ACK : OP_LEASE;
+    if (chance(w, 2))
+        return OP_PURGE;
     if (r < 30 && w->next_k < model_jobs(w->model))
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
@@ -446,6 +478,13 @@ static void check(struct world *w)
         violate(w, NULL, w->e.text);
 }
 
+/* Long work stops early: so many us pass with each look at the watch. */
+static uint64_t watch_us(void *ud)
+{
+    struct world *w = ud;
+    return w->watch_us += w->watch_step;
+}
+
 static void open_world(struct world *w)
 {
     struct store_options o;
@@ -462,6 +501,8 @@ static void open_world(struct world *w)
     w->config.jobs_in_memory = 8 + (uint32_t)rng_below(&w->rng, 500);
     w->config.seed = rng_next(&w->rng);
     w->engine = engine_new(w->store, &w->config);
+    w->watch_step = rng_below(&w->rng, 400);
+    engine_set_watch(w->engine, watch_us, w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
             violate(w, NULL, w->e.text);

@@ -152,7 +152,7 @@ static void a_dry_run_counts_and_a_rate_slows_down(void **state)
     assert_in_range(chore(r, slow).done, 9, 12);
 }
 
-static void a_purge_leaves_the_counters_right(void **state)
+static void a_deletion_leaves_the_counters_right(void **state)
 {
     struct rig *r = *state;
     mem_knobs(r->disk)->pending_per_1000 = 300;
@@ -179,7 +179,7 @@ int main(void)
         T(a_chore_cancels_what_fits_and_survives_a_restart),
         T(a_retry_of_all_does_not_take_back_what_fails_again),
         T(a_dry_run_counts_and_a_rate_slows_down),
-        T(a_purge_leaves_the_counters_right),
+        T(a_deletion_leaves_the_counters_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

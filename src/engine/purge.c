@@ -1,0 +1,399 @@
+/* Purging: all that waits in a queue goes with one entry.
+ *
+ *     purge_begin()   the queue's lanes so far are dead: a row says up to which
+ *                     number. What waits in them cannot be leased, found or
+ *                     counted from here on; arrivals get new lanes.
+ *     purge_slice()   a chore frees what is left, in this order:
+ *
+ *       PARKED   windows of dead lanes; rows of `parked`
+ *       JOBS     rows of `jobs`, and all that a job has beside its row
+ *       LANES    `ready` of the dead lanes, one range; the lanes themselves
+ *
+ * Whether a job was purged is told by its row alone: it does not run, and its
+ * lane is dead. So nothing has to be reached in time, and a crash loses
+ * nothing: the position lies in the entry of what was done.
+ *
+ * A job that runs outlives its lane. When it comes back it stands in the lane
+ * that took the dead one's place (place_outlived()).
+ *
+ * What follows only when the chore has reached a job: its owner's count of live
+ * jobs, slots that it had reserved, its schedule's count. Names and unique keys
+ * of purged jobs may be taken at once (keys.c).
+ *
+ * Invariants:
+ *  1. The counters of a queue tell no purged job; the count of an owner does.
+ *  2. Numbers of lanes are never given again: rows of running jobs may still
+ *     name a lane that is no more.
+ */
+#include "engine/core.h"
+
+#define SLICE_ROWS 1024
+#define SLICE_MEMBERS 4096
+#define SLICE_LANES 1024
+/* So many neighbours go by one range deletion. Reads look at each range of a
+ * generation, so few long ones are wanted. */
+#define RANGE_ROWS 512
+
+static void watermark_store(struct engine *e, const struct queue *q)
+{
+    struct rec_purged r = {q->purged};
+    char name[4];
+    struct key k;
+    rec_purged_encode(
+        &r, store_put(e->store, FAMILY_NAMED,
+                      key_named(&k, NAMED_PURGED, name_u32(q->set.id, name)),
+                      rec_purged_size(&r), false));
+}
+
+static void watermark_set(struct engine *e, struct queue *q, uint32_t lane)
+{
+    if (q->purged == 0 && lane > 0)
+        e->purged_queues++;
+    q->purged = lane;
+}
+
+enum err purge_load_row(struct engine *e, struct slice key, struct slice value,
+                        struct errbuf *err)
+{
+    uint8_t kind;
+    struct slice name;
+    struct rec_purged r;
+    uint32_t id = 0;
+    if (!key_parse_named(key, &kind, &name) || name.len != 4 ||
+        !rec_purged_decode(&r, value))
+        return err_set(err, ERR_CORRUPT, "family named: bad row of a purge");
+    for (size_t i = 0; i < 4; i++)
+        id = id << 8 | (unsigned char)name.data[i];
+    if (id >= e->queues_n || e->queues[id] == NULL)
+        return err_set(err, ERR_CORRUPT, "family named: a purge of no queue");
+    watermark_set(e, e->queues[id], r.lane);
+    if (r.lane > e->lane_last)
+        e->lane_last = r.lane;
+    return ERR_OK;
+}
+
+uint64_t purge_begin(struct engine *e, struct queue *q)
+{
+    uint64_t n = 0;
+    for (unsigned s = JOB_BLOCKED; s < JOB_RUNNING; s++) {
+        n += q->counts[s];
+        q->counts[s] = 0;
+    }
+    q->totals.cancelled += n;
+    e->stats.jobs_live -= n;
+    queue_touch(e, q);
+    watermark_set(e, q, e->lane_last);
+    watermark_store(e, q);
+    q->default_lane = NULL;
+    while (q->shares.len > 0) {
+        struct heap_node *last = q->shares.nodes[q->shares.len - 1];
+        struct share *s = CONTAINER_OF(last, struct share, in_queue);
+        while (s->lanes.len > 0)
+            lane_update(e, CONTAINER_OF(s->lanes.nodes[s->lanes.len - 1],
+                                        struct lane, in_share));
+    }
+    return n;
+}
+
+/* --- rows in their order ------------------------------------------------- */
+
+struct row {
+    bool dead;
+    uint32_t key_at, key_len, value_at, value_len;
+};
+
+struct rows {
+    struct engine *e;
+    const struct purge *p;
+    enum family family;
+    struct buf all; /* struct row */
+    struct buf bytes;
+    bool bad;
+};
+
+static void rows_release(struct rows *r)
+{
+    buf_release(&r->all);
+    buf_release(&r->bytes);
+}
+
+static uint32_t rows_n(const struct rows *r)
+{
+    return (uint32_t)(r->all.len / sizeof(struct row));
+}
+
+static const struct row *row_at(const struct rows *r, uint32_t i)
+{
+    return (const struct row *)(const void *)r->all.data + i;
+}
+
+static struct slice row_key(const struct rows *r, uint32_t i)
+{
+    const struct row *row = row_at(r, i);
+    return slice_of(r->bytes.data + row->key_at, row->key_len);
+}
+
+static struct slice row_value(const struct rows *r, uint32_t i)
+{
+    const struct row *row = row_at(r, i);
+    return slice_of(r->bytes.data + row->value_at, row->value_len);
+}
+
+/* Is it a row of the purge? False: it is damaged. */
+static bool parked_is_dead(const struct rows *r, struct slice key, bool *dead)
+{
+    struct parked_key k;
+    if (!key_parse_parked(key, &k))
+        return false;
+    const struct lane *l = lane_by_id(r->e, k.lane);
+    *dead = l != NULL && l->queue == r->p->queue && lane_dead(l);
+    return true;
+}
+
+static bool job_is_dead(const struct rows *r, struct slice key,
+                        struct slice value, bool *dead)
+{
+    struct id id;
+    struct rec_job job;
+    if (!key_parse_id(key, &id) || !rec_job_decode(&job, value))
+        return false;
+    const struct queue *q = r->p->queue;
+    *dead = job.queue == q->set.id && row_purged(q, job.lane);
+    if (*dead) {
+        const struct job *j = job_get(r->e, &id);
+        *dead = j == NULL || j->state != JOB_RUNNING;
+    }
+    return true;
+}
+
+static bool note_row(struct slice key, struct slice value, void *ud)
+{
+    struct rows *r = ud;
+    struct row row = {.key_len = (uint32_t)key.len,
+                      .value_len = (uint32_t)value.len};
+    bool good = r->family == FAMILY_PARKED
+                    ? parked_is_dead(r, key, &row.dead)
+                    : job_is_dead(r, key, value, &row.dead);
+    if (!good) {
+        r->bad = true;
+        return false;
+    }
+    row.key_at = (uint32_t)r->bytes.len;
+    buf_add_slice(&r->bytes, key);
+    row.value_at = (uint32_t)r->bytes.len;
+    if (row.dead)
+        buf_add_slice(&r->bytes, value);
+    buf_add(&r->all, &row, sizeof(row));
+    return true;
+}
+
+static enum err rows_read(struct rows *r, struct gather *g, struct errbuf *err)
+{
+    enum err rc = store_scan(r->e->store, g, r->family, key_slice(&r->p->next),
+                             SLICE_EMPTY, SLICE_ROWS, note_row, r, err);
+    if (rc == ERR_OK && r->bad)
+        return err_set(err, ERR_CORRUPT, "family %s: bad row",
+                       r->family == FAMILY_PARKED ? "parked" : "jobs");
+    return rc;
+}
+
+/* Rows [first, end), all of them dead. A stretch that begins where the last
+ * slice stopped begins with its range: touching ranges become one. */
+static void rows_delete(struct rows *r, uint32_t first, uint32_t end)
+{
+    struct key next;
+    if (end - first < RANGE_ROWS) {
+        for (uint32_t i = first; i < end; i++)
+            store_del(r->e->store, r->family, row_key(r, i));
+        return;
+    }
+    struct slice from = row_key(r, first);
+    if (first == 0 && r->p->next.len > 0)
+        from = key_slice(&r->p->next);
+    store_del_range(r->e->store, r->family, from,
+                    key_next(&next, row_key(r, end - 1)));
+}
+
+/* --- parked -------------------------------------------------------------- */
+
+/* True: all are released. */
+static bool forget_windows(struct engine *e, struct purge *p)
+{
+    uint32_t members = 0, lanes = 0;
+    while (p->window < p->queue->purged && members < SLICE_MEMBERS &&
+           lanes++ < SLICE_MEMBERS) {
+        struct lane *l = lane_by_id(e, ++p->window);
+        if (l == NULL || l->queue != p->queue)
+            continue;
+        members += l->window.len;
+        lane_forget(e, l);
+    }
+    return p->window >= p->queue->purged;
+}
+
+/* Dead rows from the position on; behind a live one its whole lane is passed
+ * over. */
+static enum err free_parked(struct engine *e, struct gather *g, struct purge *p,
+                            struct errbuf *err)
+{
+    struct rows r = {.e = e, .p = p, .family = FAMILY_PARKED};
+    enum err rc = rows_read(&r, g, err);
+    uint32_t n = rows_n(&r), i = 0;
+    struct key next;
+    for (; rc == ERR_OK && i < n && row_at(&r, i)->dead; i++) {
+        struct parked_key k;
+        if (key_parse_parked(row_key(&r, i), &k))
+            park_forget(e, k.limit, lane_by_id(e, k.lane));
+    }
+    if (rc == ERR_OK) {
+        p->examined += i;
+        rows_delete(&r, 0, i);
+        if (i < n) {
+            struct parked_key k;
+            struct key lane;
+            if (key_parse_parked(row_key(&r, i), &k))
+                (void)key_after(&next,
+                                key_prefix_limit_lane(&lane, k.limit, k.lane));
+        } else if (n == SLICE_ROWS) {
+            (void)key_next(&next, row_key(&r, n - 1));
+        } else {
+            p->step = PURGE_JOBS;
+            next.len = 0;
+        }
+        p->next = next;
+    }
+    rows_release(&r);
+    return rc;
+}
+
+/* --- jobs ---------------------------------------------------------------- */
+
+/* What a job may have beside its row, that must be read to be erased. */
+#define HAS_MORE                                              \
+    (JOBF_NAMED | JOBF_UNIQUE | JOBF_BODY | JOBF_CHECKPOINT | \
+     JOBF_EXECUTIONS | JOBF_EFFECTS | JOBF_SCHEDULE)
+
+static struct job *dead_job(struct rows *r, uint32_t i, bool *made)
+{
+    struct id id;
+    if (!key_parse_id(row_key(r, i), &id))
+        return NULL;
+    struct job *j = job_get(r->e, &id);
+    *made = j == NULL;
+    return j != NULL ? j : job_from_row(r->e, &id, row_value(r, i));
+}
+
+static enum err examine(struct rows *r, struct gather *g, struct errbuf *err)
+{
+    enum err all = ERR_OK;
+    for (uint32_t i = 0; i < rows_n(r); i++) {
+        bool made;
+        if (!row_at(r, i)->dead)
+            continue;
+        struct job *j = dead_job(r, i, &made);
+        if (j == NULL)
+            return err_set(err, ERR_CORRUPT, "family jobs: bad row of a job");
+        enum err rc = ERR_OK;
+        if ((j->flags & HAS_MORE) != 0)
+            rc = purged_gather(r->e, g, j, err);
+        if (made)
+            job_free(r->e, j);
+        if (rc != ERR_OK && rc != ERR_PENDING)
+            return rc;
+        if (rc == ERR_PENDING)
+            all = rc;
+    }
+    return all;
+}
+
+/* Erase what is dead, stretch by stretch. Returns how many rows were passed. */
+static uint32_t erase(struct rows *r, struct gather *g, struct purge *p,
+                      struct now now)
+{
+    struct engine *e = r->e;
+    uint32_t n = rows_n(r), first = 0, i = 0;
+    for (; i < n && (i == 0 || !slice_over(e)); i++) {
+        bool made;
+        if (!row_at(r, i)->dead) {
+            rows_delete(r, first, i);
+            first = i + 1;
+            continue;
+        }
+        struct job *j = dead_job(r, i, &made);
+        ASSERT(j != NULL);
+        purged_erase(e, g, j, now);
+        p->done++;
+    }
+    rows_delete(r, first, i);
+    return i;
+}
+
+static enum err free_jobs(struct engine *e, struct gather *g, struct purge *p,
+                          struct now now, struct errbuf *err)
+{
+    struct rows r = {.e = e, .p = p, .family = FAMILY_JOBS};
+    struct key next = {0};
+    enum err rc = rows_read(&r, g, err);
+    if (rc == ERR_OK)
+        rc = examine(&r, g, err);
+    if (rc == ERR_OK) {
+        uint32_t passed = erase(&r, g, p, now);
+        p->examined += passed;
+        if ((passed == rows_n(&r) && passed < SLICE_ROWS) ||
+            p->done >= p->expected)
+            p->step = PURGE_LANES;
+        else
+            (void)key_next(&next, row_key(&r, passed - 1));
+        p->next = next;
+    }
+    rows_release(&r);
+    return rc;
+}
+
+/* --- lanes --------------------------------------------------------------- */
+
+static void free_lanes(struct engine *e, struct purge *p)
+{
+    struct queue *q = p->queue;
+    struct key from, to;
+    if (!p->sealed) { /* then go on with the next tick */
+        store_seal_soon(e->store);
+        p->sealed = true;
+        p->window = 0;
+        return;
+    }
+    if (p->window == 0) {
+        key_prefix_lane(&from, q->set.id, 0);
+        key_prefix_lane(&to, q->set.id, q->purged + 1);
+        store_del_range(e->store, FAMILY_READY, key_slice(&from),
+                        key_slice(&to));
+        leases_leave_dead_lanes(e, q);
+    }
+    for (uint32_t n = 0; p->window < q->purged && n < SLICE_LANES; n++) {
+        struct lane *l = lane_by_id(e, ++p->window);
+        if (l != NULL && l->queue == q)
+            lane_free(e, l);
+    }
+    if (p->window >= q->purged)
+        p->step = PURGE_END;
+}
+
+enum err purge_slice(struct engine *e, struct gather *g, struct purge *p,
+                     struct now now, struct errbuf *err)
+{
+    switch ((enum purge_step)p->step) {
+    case PURGE_PARKED:
+        if (!forget_windows(e, p))
+            return ERR_OK;
+        return free_parked(e, g, p, err);
+    case PURGE_JOBS:
+        return free_jobs(e, g, p, now, err);
+    case PURGE_LANES:
+        free_lanes(e, p);
+        return ERR_OK;
+    case PURGE_END:
+        break;
+    }
+    ASSERT(!"a purge that has ended has no slices");
+    return ERR_OK;
+}
