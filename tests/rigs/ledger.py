@@ -77,6 +77,9 @@ class Ledger:
         self.touched = set()  # since the last check
         self.lost_leases = 0  # unknown LEASEs that cannot be asked again
         self.unsettled = {q: 0 for q in self.queues}  # unknown ADDs, no name
+        # Jobs that unknown LEASEs may have taken, ever; with an unknown ADD
+        # nobody can ask which.
+        self.blind = {q: 0 for q in self.queues}
         self.again = []  # unknown requests to repeat: (words, job or None)
         self.acked = 0  # operations that the server confirmed
         self.serial = 0
@@ -362,6 +365,7 @@ class Ledger:
                 self.again.append(op)
             else:
                 self.lost_leases += int(words[3])
+                self.blind[words[1]] += int(words[3])
         else:
             self.again.append(op)
 
@@ -369,25 +373,29 @@ class Ledger:
 
     def settle(self, client):
         """Repeat what was unknown. A finishing request repeated gets the reply
-        that it would have got, so after this it has happened, once."""
-        again, self.again = self.again, []
-        for op in again:
-            kind, words, what, key = op
-            if kind == "add" and what.name:
-                found = self.get(client, [what])[0]
-                if found is None:
-                    reply = client.pipeline([words])[0]
-                    self.apply(op, reply)
-                else:
-                    self.be_known(what, found["id"])
-                continue
-            if kind in ("nack", "release"):
-                self.settle_by_state(client, op)
-                continue
-            reply = client.pipeline([words])[0]
-            if kind == "lease" and isinstance(reply, list):
-                self.note("A", 0, kind, self.label(op), len(reply))
-            self.apply(op, reply)
+        that it would have got, so after this it has happened, once. The server
+        may be cut off in the middle of it: what is not settled stays so."""
+        while self.again:
+            self.settle_one(client, self.again[0])
+            self.again.pop(0)
+
+    def settle_one(self, client, op):
+        kind, words, what, key = op
+        if kind == "add" and what.name:
+            found = self.get(client, [what])[0]
+            if found is None:
+                reply = client.pipeline([words])[0]
+                self.apply(op, reply)
+            else:
+                self.be_known(what, found["id"])
+            return
+        if kind in ("nack", "release"):
+            self.settle_by_state(client, op)
+            return
+        reply = client.pipeline([words])[0]
+        if kind == "lease" and isinstance(reply, list):
+            self.note("A", 0, kind, self.label(op), len(reply))
+        self.apply(op, reply)
 
     def settle_by_state(self, client, op):
         """A nack or release that came through leaves a trace in the counters
@@ -488,13 +496,13 @@ class Ledger:
             f = fields(reply)
             # An unknown addition may be there, waiting, or running for an
             # unknown lease.
-            spare = self.unsettled[queue]
+            spare, blind = self.unsettled[queue], self.blind[queue]
             for group, states in GROUPS.items():
                 if not all(isinstance(f.get(s, 0), int) for s in states):
                     continue
                 says = sum(f.get(s, 0) for s in states)
                 ours = self.counts.get((queue, group), 0)
-                most = spare if group in ("waiting", "running") else 0
+                most = {"waiting": spare, "running": min(spare, blind)}.get(group, 0)
                 if ours <= says <= ours + most:
                     spare -= says - ours
                     self.report.ok()
