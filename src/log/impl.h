@@ -122,7 +122,7 @@ struct log {
 
     atomic_int mode;
     atomic_bool failed;
-    atomic_bool no_space;
+    atomic_int no_space; /* enum err: why there is no further segment */
     _Atomic uint64_t first, written, durable, acked;
     _Atomic uint64_t written_bytes, acked_bytes; /* since open */
     _Atomic uint64_t room, spare_room;

@@ -154,7 +154,7 @@ static void drop_file(struct log *l, const struct seg_head *head, bool recycle)
     (void)pthread_mutex_lock(&l->lock);
     list_append(&l->spares, &s->node);
     keeper_count_spares(l);
-    atomic_store(&l->no_space, false);
+    atomic_store(&l->no_space, ERR_OK);
     (void)pthread_mutex_unlock(&l->lock);
 }
 
@@ -188,7 +188,7 @@ static void add_spare(struct log *l, struct spare *s)
     (void)pthread_mutex_lock(&l->lock);
     list_append(&l->spares, &s->node);
     keeper_count_spares(l);
-    bool again = atomic_exchange(&l->no_space, false);
+    bool again = atomic_exchange(&l->no_space, ERR_OK) != ERR_OK;
     if (l->stuck)
         (void)pthread_cond_signal(&l->wake);
     (void)pthread_mutex_unlock(&l->lock);
@@ -211,7 +211,7 @@ static void reserve(struct log *l)
     seg_name(name, number, ".reserve");
     enum err rc = io_create(&l->dir, name, size, &fd, &e);
     if (rc != ERR_OK) {
-        if (!atomic_exchange(&l->no_space, true))
+        if (atomic_exchange(&l->no_space, (int)rc) == ERR_OK)
             say(LL_WARNING, "%s; new work is refused until there is space",
                 e.text);
         return;
@@ -300,8 +300,7 @@ void *keeper_main(void *arg)
         (void)pthread_mutex_unlock(&l->lock);
         keeper_turn(l);
         (void)pthread_mutex_lock(&l->lock);
-        bool soon =
-            atomic_load(&l->mode) == LOG_EVERYSEC || atomic_load(&l->no_space);
+        bool soon = atomic_load(&l->mode) == LOG_EVERYSEC || !log_next_ready(l);
         if (!l->stop)
             log_cond_wait_ms(&l->keep, &l->lock, soon ? TURN_SOON_MS : TURN_MS);
     }

@@ -224,9 +224,14 @@ uint64_t log_pending_bytes(const struct log *l)
     return l->appended_bytes - atomic_load(&l->acked_bytes);
 }
 
+enum err log_next_fault(const struct log *l)
+{
+    return (enum err)atomic_load(&l->no_space);
+}
+
 bool log_next_ready(const struct log *l)
 {
-    return !atomic_load(&l->no_space);
+    return log_next_fault(l) == ERR_OK;
 }
 
 uint64_t log_space_left(const struct log *l)

@@ -172,6 +172,8 @@ uint64_t log_pending_bytes(const struct log *log);
  * was. Refuse new work; finishing work may go on in log_space_left() bytes. An
  * append beyond that is not lost: it waits, unacked, until there is room. */
 bool log_next_ready(const struct log *log); /* [any] */
+/* Why not: ERR_NOSPACE, ERR_IO; or ERR_OK. */
+enum err log_next_fault(const struct log *log); /* [any] */
 uint64_t log_space_left(const struct log *log);
 
 struct log_stats {

@@ -191,7 +191,7 @@ static bool switch_segment(struct log *l, uint64_t size)
     enum err rc =
         next_file(l, SEG_DATA + size, old_name, &fd, &head.size, &recycled, &e);
     if (rc != ERR_OK) { /* not final; the keeper says it */
-        atomic_store(&l->no_space, true);
+        atomic_store(&l->no_space, (int)rc);
         return false;
     }
     int failed = seg_write_head(l->dir.io, fd, &head);

@@ -184,7 +184,7 @@ enum err backend_may_write(struct server *s, bool new_work, struct errbuf *e)
         struct store_stats st;
         store_get_stats(s->store, &st);
         if (st.fault != NULL)
-            return err_set(e, ERR_IO, "writes are refused: %s", st.fault);
+            return err_set(e, st.fault_is, "writes are refused: %s", st.fault);
         return err_set(e, ERR_NOSPACE,
                        "the disk is full or too slow: no writes until changes "
                        "in memory have been written");

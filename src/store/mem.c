@@ -456,6 +456,7 @@ static void mem_stats(const struct backend *b, struct store_stats *out)
         out->log_bytes += m->d->entries[i].len;
     out->base_memory_bytes = m->d->live.arena.bytes;
     out->fault = m->fault;
+    out->fault_is = m->fault == NULL ? ERR_OK : ERR_IO;
 }
 
 static enum err mem_backup(struct backend *b, const char *path,

@@ -240,35 +240,47 @@ static void rocks_poll(struct backend *b, struct now now)
 {
     struct rocks *r = rocks_of(b);
     (void)now;
+    rocks_watch_applier(r);
     rocks_apply_poll(r);
     rocks_backup_poll(r);
 }
 
 /* New work is refused long before an allocation fails; what finishes work goes
- * on in the segments that are there. */
+ * on in the segments that are there.
+ *
+ * A base that refuses although there is room is no reason: the overlay has a
+ * bound of its own, and RocksDB, once a write of its own has met a full disk,
+ * looks only every 5 s whether there is space again. */
 static enum store_room rocks_room(const struct backend *b)
 {
     struct rocks *r = rocks_of(b);
     if (!log_next_ready(r->log) && log_space_left(r->log) < ((uint64_t)1 << 20))
         return STORE_FULL;
-    if (!log_next_ready(r->log) || atomic_load(&r->apply_fails) ||
-        atomic_load(&r->flush_fails) ||
+    if (!log_next_ready(r->log) || atomic_load(&r->no_room) ||
         atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
         return STORE_FINISH_ONLY;
     return STORE_ROOM;
 }
 
-static const char *fault_of(const struct rocks *r)
+static enum err fault_of(const struct rocks *r, const char **what)
 {
-    if (atomic_load(&r->apply_fails))
-        return "applying to the base fails";
-    if (atomic_load(&r->flush_fails))
-        return "flushing the base fails";
-    if (!log_next_ready(r->log))
-        return "no further log segment could be allocated";
+    enum err rc = (enum err)atomic_load(&r->apply_fault);
+    *what = "applying to the base fails";
+    if (rc != ERR_OK)
+        return rc;
+    rc = (enum err)atomic_load(&r->flush_fault);
+    *what = "flushing the base fails";
+    if (rc != ERR_OK)
+        return rc;
+    rc = log_next_fault(r->log);
+    *what = "no further log segment could be allocated";
+    if (rc != ERR_OK)
+        return rc;
+    *what = "free disk space is below the reserve";
     if (atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
-        return "free disk space is below the reserve";
-    return NULL;
+        return ERR_NOSPACE;
+    *what = NULL;
+    return ERR_OK;
 }
 
 static void rocks_stats(const struct backend *b, struct store_stats *out)
@@ -283,7 +295,7 @@ static void rocks_stats(const struct backend *b, struct store_stats *out)
     out->flushed_index = atomic_load(&r->flushed_index);
     out->disk_free_bytes = atomic_load(&r->disk_free);
     out->dropped_tail_bytes = r->found.tail_bytes;
-    out->fault = fault_of(r);
+    out->fault_is = fault_of(r, &out->fault);
     const struct rocks_base *base = rocks_base_of(r);
     if (base == NULL)
         return;

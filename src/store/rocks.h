@@ -97,7 +97,11 @@ struct rocks {
      * takes no lock. */
     _Atomic bool any_applied, any_fetched;
     uint64_t released; /* of the log; the loop's */
-    _Atomic bool apply_fails, flush_fails;
+    /* enum err: how the last try went. */
+    _Atomic int apply_fault, flush_fault;
+    _Atomic bool no_room;        /* for the base on the disk */
+    _Atomic uint64_t inside_ms;  /* since when the applier is in RocksDB */
+    uint64_t looked_ms, hung_ms; /* the loop's; see watch_applier() */
     pthread_t applier, reader;
     bool applier_runs, reader_runs;
     /* The applier's: */
@@ -189,6 +193,8 @@ void rocks_apply(struct backend *b, struct generation *g);
 size_t rocks_applying(const struct backend *b);
 /* Hand durable generations to the applier, take applied ones back. */
 void rocks_apply_poll(struct rocks *r);
+/* [loop] Notice that the applier hangs in RocksDB. */
+void rocks_watch_applier(struct rocks *r);
 void *rocks_applier(void *arg);
 
 /* --- rocks_backup.c ------------------------------------------------------ */

@@ -36,7 +36,7 @@
 #define SPACE_CHECK_MS 500
 #define MARGIN_MIN ((uint64_t)1 << 20)
 #define MARGIN_MAX ((uint64_t)16 << 20)
-#define STUCK_MS 30000
+#define STUCK_MS 12000 /* RocksDB looks for space every 5 s */
 
 void rocks_apply(struct backend *b, struct generation *g)
 {
@@ -233,23 +233,28 @@ static void learn_flushed(struct rocks *r)
     }
 }
 
-static void tell_once(_Atomic bool *failing, enum err rc,
-                      const struct errbuf *e, const char *what)
+static void tell_once(_Atomic int *fault, enum err rc, const struct errbuf *e,
+                      const char *what)
 {
-    if (rc != ERR_OK && !atomic_exchange(failing, true))
+    enum err before = (enum err)atomic_exchange(fault, (int)rc);
+    if (rc != ERR_OK && before == ERR_OK)
         say(LL_WARNING, "%s; trying again", e->text);
-    else if (rc == ERR_OK && atomic_exchange(failing, false))
+    else if (rc == ERR_OK && before != ERR_OK)
         say(LL_NOTICE, "%s works again", what);
+}
+
+/* [any] */
+static void look_at_space(struct rocks *r)
+{
+    struct statvfs v;
+    if (statvfs(r->dir, &v) == 0)
+        atomic_store(&r->disk_free, (uint64_t)v.f_bavail * v.f_frsize);
 }
 
 static void check_space(struct rocks *r)
 {
-    struct statvfs v;
-    if (statvfs(r->dir, &v) != 0)
-        return;
-    uint64_t spare = (uint64_t)v.f_bavail * v.f_frsize;
-    atomic_store(&r->disk_free, spare);
-    if (!r->ballast && spare > 4 * ROCKS_BALLAST_BYTES)
+    look_at_space(r);
+    if (!r->ballast && atomic_load(&r->disk_free) > 4 * ROCKS_BALLAST_BYTES)
         r->ballast = rocks_ballast_take(r->dir);
 }
 
@@ -265,6 +270,7 @@ static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
             rocks_base_property(&r->base, "rocksdb.cur-size-all-mem-tables");
     check_space(r);
     spare = atomic_load(&r->disk_free);
+    atomic_store(&r->no_room, spare < need);
     if (spare >= need)
         return ERR_OK;
     return err_set(e, ERR_NOSPACE,
@@ -272,13 +278,26 @@ static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
                    (unsigned long long)spare, (unsigned long long)need);
 }
 
+static void go_inside(struct rocks *r)
+{
+    atomic_store(&r->inside_ms, clock_mono_us() / 1000);
+}
+
+static void come_out(struct rocks *r)
+{
+    atomic_store(&r->inside_ms, 0);
+}
+
 static void flush(struct rocks *r)
 {
     struct errbuf e;
     enum err rc = check_room(r, 0, &e);
-    if (rc == ERR_OK && r->has_base)
+    if (rc == ERR_OK && r->has_base) {
+        go_inside(r);
         rc = rocks_base_flush(&r->base, &e);
-    tell_once(&r->flush_fails, rc, &e, "flushing the base");
+        come_out(r);
+    }
+    tell_once(&r->flush_fault, rc, &e, "flushing the base");
     learn_flushed(r);
     if (rc == ERR_OK)
         r->unflushed_bytes = 0;
@@ -296,6 +315,15 @@ static bool wait_ms(struct rocks *r, uint64_t ms)
     return pthread_cond_timedwait(&r->apply_cond, &r->lock, &t) == 0;
 }
 
+static void end_stuck(const char *what)
+{
+    say(LL_WARNING,
+        "%s for %d s although there is room. Ending, so that a start can "
+        "replay the log",
+        what, STUCK_MS / 1000);
+    _exit(EXIT_BASE_STUCK);
+}
+
 /* It had room and refused all the same, again and again. */
 static void check_stuck(struct rocks *r, enum err rc, const struct errbuf *e)
 {
@@ -305,12 +333,35 @@ static void check_stuck(struct rocks *r, enum err rc, const struct errbuf *e)
     } else if (r->refused_since_ms == 0) {
         r->refused_since_ms = now_ms;
     } else if (now_ms - r->refused_since_ms > STUCK_MS) {
-        say(LL_WARNING,
-            "%s; it has refused for %d s although there is room. Ending, so "
-            "that a start can replay the log",
-            e->text, STUCK_MS / 1000);
-        _exit(EXIT_BASE_STUCK);
+        say(LL_WARNING, "%s", e->text);
+        end_stuck("the base has refused");
     }
+}
+
+/* On the loop. The applier may be in a call that never returns (see above), and
+ * then nobody else would see that there is room again, nor give up. A base that
+ * is only slow has not failed before. */
+void rocks_watch_applier(struct rocks *r)
+{
+    uint64_t since = atomic_load(&r->inside_ms), now_ms;
+    if (since == 0) {
+        r->hung_ms = 0;
+        return;
+    }
+    now_ms = clock_mono_us() / 1000;
+    if (now_ms < since + SPACE_CHECK_MS ||
+        now_ms < r->looked_ms + SPACE_CHECK_MS)
+        return;
+    r->looked_ms = now_ms;
+    look_at_space(r);
+    bool failed = atomic_load(&r->apply_fault) != ERR_OK ||
+                  atomic_load(&r->flush_fault) != ERR_OK;
+    if (!failed || atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
+        r->hung_ms = 0;
+    else if (r->hung_ms == 0)
+        r->hung_ms = now_ms;
+    else if (now_ms - r->hung_ms > STUCK_MS)
+        end_stuck("the base has not answered");
 }
 
 static enum err make_base(struct rocks *r, struct errbuf *e)
@@ -329,15 +380,18 @@ static bool apply_one(struct rocks *r, const struct generation *g)
 {
     struct errbuf e;
     enum err rc = check_room(r, g->used, &e);
-    if (rc == ERR_OK && !r->has_base)
-        rc = make_base(r, &e);
     if (rc == ERR_OK) {
-        rc = write_generation(r, g, &e);
+        go_inside(r);
+        if (!r->has_base)
+            rc = make_base(r, &e);
+        if (rc == ERR_OK)
+            rc = write_generation(r, g, &e);
+        come_out(r);
         check_stuck(r, rc, &e);
     } else {
         r->refused_since_ms = 0;
     }
-    tell_once(&r->apply_fails, rc, &e, "applying to the base");
+    tell_once(&r->apply_fault, rc, &e, "applying to the base");
     if (rc != ERR_OK)
         return false;
     if (r->unflushed_bytes >= ROCKS_FLUSH_BYTES)
@@ -357,7 +411,7 @@ void *rocks_applier(void *arg)
     for (;;) {
         struct list *n = list_first(&r->to_apply);
         if (r->stop_apply &&
-            (n == NULL || r->abandon || atomic_load(&r->apply_fails)))
+            (n == NULL || r->abandon || atomic_load(&r->apply_fault)))
             break;
         if (n == NULL) {
             bool woken = wait_ms(r, SPACE_CHECK_MS);
@@ -365,7 +419,7 @@ void *rocks_applier(void *arg)
             if (!woken)
                 trim_batch(r);
             check_space(r);
-            if (atomic_load(&r->flush_fails))
+            if (atomic_load(&r->flush_fault))
                 flush(r);
             else
                 learn_flushed(r);

@@ -202,6 +202,7 @@ struct store_stats {
     uint64_t replayed_entries, dropped_tail_bytes;
     uint64_t base_memory_bytes, base_disk_bytes;
     const char *fault; /* why writes are refused, or NULL */
+    enum err fault_is; /* ERR_NOSPACE, ERR_IO ...; or ERR_OK */
 };
 void store_get_stats(const struct store *s, struct store_stats *out);
 

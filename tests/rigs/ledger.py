@@ -87,7 +87,7 @@ class Ledger:
         self.file = open(path, "w", buffering=1 << 16)
         self.time0 = time.monotonic()
         self.counts = {}
-        self.may_refuse = False  # a fault is planted: NOSPACE and the like
+        self.may_refuse = None  # a fault is planted: "NOSPACE" or "IOERR"
         self.alive_after = True  # no connection died in the last run
 
     # --- asking -------------------------------------------------------------
@@ -292,7 +292,8 @@ class Ledger:
         if kind == "add" and self.may_refuse and text.startswith("NOSPACE"):
             return
         # Where the log cannot grow every write is refused, which is no loss.
-        whole = self.may_refuse and text.startswith("IOERR writes are refused")
+        whole = self.may_refuse and text.startswith(
+            self.may_refuse + " writes are refused")
         if whole and kind == "add":
             return
         if not whole:
