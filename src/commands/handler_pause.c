@@ -1,4 +1,4 @@
-/* HANDLER.PAUSE: nothing is leased of it until it is resumed. */
+/* HANDLER.PAUSE, HANDLER.RESUME: nothing is leased of it in between. */
 #include "commands/command.h"
 #include "engine/handlers.h"
 
@@ -8,14 +8,24 @@ struct handler_pause_args {
 };
 #define CMD_ARGS struct handler_pause_args
 
-static enum err pause_exec(struct cmd_ctx *c)
+static enum err set_paused(struct cmd_ctx *c, bool paused)
 {
     struct handler_pause_args *a = c->args;
     enum err rc =
-        engine_handler_pause(c->engine, a->handler, true, c->now, &c->e);
+        engine_handler_pause(c->engine, a->handler, paused, c->now, &c->e);
     if (rc == ERR_OK)
         reply_ok(c->reply);
     return rc;
+}
+
+static enum err pause_exec(struct cmd_ctx *c)
+{
+    return set_paused(c, true);
+}
+
+static enum err resume_exec(struct cmd_ctx *c)
+{
+    return set_paused(c, false);
 }
 
 static const struct arg args[] = {
@@ -36,4 +46,17 @@ const struct command cmd_handler_pause = {
     .errors = (const enum err[]){ERR_SYNTAX, ERR_LIMIT, ERR_OK},
     .exec = pause_exec,
     .example = "HANDLER.PAUSE send-mail",
+};
+
+const struct command cmd_handler_resume = {
+    .name = "HANDLER.RESUME",
+    .group = "handlers",
+    .summary = "Resume a handler that was paused.",
+    .since = "0.1",
+    .reply = "OK",
+    .flags = CMD_WRITE | CMD_FAST,
+    CMD_PARSED(args, opts),
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_LIMIT, ERR_OK},
+    .exec = resume_exec,
+    .example = "HANDLER.RESUME send-mail",
 };

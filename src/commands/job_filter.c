@@ -49,21 +49,8 @@ enum err filter_take(struct cmd_ctx *c, const struct filter_args *a,
 
 void reply_listed(struct reply *r, const struct job_view *v)
 {
-    reply_map(r, 20);
-    reply_str(r, "id");
-    reply_id(r, &v->id);
-    reply_field_maybe(r, "name", v->name);
-    reply_field_str(r, "queue", v->queue);
-    reply_field_str(r, "handler", v->handler);
-    reply_field_maybe(r, "owner", v->owner);
-    reply_field_str(r, "state", slice_str(job_state_name(v->state)));
-    reply_field_int(r, "priority", v->priority);
-    reply_field_int(r, "created_ms", (int64_t)v->created_ms);
-    reply_field_time(r, "run_at_ms", v->run_at_ms);
-    reply_field_time(r, "started_ms", v->started_ms);
-    reply_field_time(r, "finished_ms", v->finished_ms);
-    reply_field_int(r, "retries", v->retries);
-    reply_field_int(r, "failures", v->failures);
+    reply_map(r, JOB_HEAD_FIELDS + 7);
+    reply_job_head(r, v);
     reply_field_int(r, "deliveries", v->deliveries);
     reply_field_maybe(r, "worker", v->worker);
     reply_field_maybe(r, "unique", v->unique);

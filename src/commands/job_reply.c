@@ -119,3 +119,21 @@ enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,
         mem_free(jobs);
     return rc;
 }
+
+void reply_job_head(struct reply *r, const struct job_view *v)
+{
+    reply_str(r, "id");
+    reply_id(r, &v->id);
+    reply_field_maybe(r, "name", v->name);
+    reply_field_str(r, "queue", v->queue);
+    reply_field_str(r, "handler", v->handler);
+    reply_field_maybe(r, "owner", v->owner);
+    reply_field_str(r, "state", slice_str(job_state_name(v->state)));
+    reply_field_int(r, "priority", v->priority);
+    reply_field_int(r, "created_ms", (int64_t)v->created_ms);
+    reply_field_time(r, "run_at_ms", v->run_at_ms);
+    reply_field_time(r, "started_ms", v->started_ms);
+    reply_field_time(r, "finished_ms", v->finished_ms);
+    reply_field_int(r, "retries", v->retries);
+    reply_field_int(r, "failures", v->failures);
+}

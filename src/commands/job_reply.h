@@ -15,6 +15,10 @@ void reply_field_time(struct reply *r, const char *name, uint64_t ms);
 void reply_field_words(struct reply *r, const char *name, struct slice list);
 void reply_field_tags(struct reply *r, const char *name, struct slice list);
 
+/* The fields with which JOB.GET and JOB.LIST begin, of the caller's map. */
+#define JOB_HEAD_FIELDS 13
+void reply_job_head(struct reply *r, const struct job_view *v);
+
 /* The first word of `c` and its ALSO list in one array of at most `max`.
  *
  * Errors: ERR_LIMIT. */

@@ -1,46 +1,21 @@
 /* QUEUE.LIST: all queues. */
-#include "commands/command.h"
+#include "commands/listing.h"
 #include "commands/queue_reply.h"
 #include "engine/engine.h"
-#include "util/parse.h"
-
-struct queue_list_args {
-    uint64_t given[2];
-    struct slice match;
-};
-#define CMD_ARGS struct queue_list_args
-
-struct listing {
-    struct cmd_ctx *c;
-    uint32_t n;
-};
 
 static void reply_one(void *ud, const struct queue_view *v)
 {
     struct listing *l = ud;
-    const struct queue_list_args *a = l->c->args;
-    if (a->match.len > 0 && !glob_match(a->match, v->name))
-        return;
-    l->n++;
-    reply_queue(l->c->reply, v, l->c->now);
+    if (listing_takes(l, v->name))
+        reply_queue(l->c->reply, v, l->c->now);
 }
 
 static enum err list_exec(struct cmd_ctx *c)
 {
-    struct listing l = {.c = c};
-    struct reply_mark m = reply_array_begin(c->reply);
+    struct listing l = listing_begin(c);
     engine_queues(c->engine, c->now, reply_one, &l);
-    reply_array_end(c->reply, m, l.n);
-    return ERR_OK;
+    return listing_end(&l);
 }
-
-static const struct arg args[] = {{0}};
-
-static const struct opt opts[] = {
-    {"MATCH", OPT(BYTES, match), "only names that fit this pattern",
-     .value = "glob", .max = 256},
-    {0},
-};
 
 const struct command cmd_queue_list = {
     .name = "QUEUE.LIST",
@@ -49,8 +24,7 @@ const struct command cmd_queue_list = {
     .since = "0.1",
     .reply = "an array of objects as of QUEUE.INFO",
     .flags = CMD_READONLY,
-    CMD_PARSED(args, opts),
-    .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},
+    LISTING_PARSED,
     .exec = list_exec,
     .example = "QUEUE.LIST MATCH mail*",
 };

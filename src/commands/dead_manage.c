@@ -1,29 +1,38 @@
-/* DEAD.RETRY: take dead letters back. */
+/* DEAD.RETRY, DEAD.DROP: take dead letters back, or erase them. */
 #include "commands/chore_reply.h"
 #include "commands/command.h"
 #include "commands/dead_reply.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
 
-struct dead_retry_args {
+struct dead_args {
     uint64_t given[2];
     struct slice queue, id, signature;
     bool all;
     uint64_t rate;
 };
-#define CMD_ARGS struct dead_retry_args
+#define CMD_ARGS struct dead_args
 
-static enum err dead_retry_exec(struct cmd_ctx *c)
+static enum err dead_manage(struct cmd_ctx *c, enum manage_verb verb)
 {
-    struct dead_retry_args *a = c->args;
+    struct dead_args *a = c->args;
     struct job_filter f = {.queue = a->queue, .states = 1u << JOB_FAILED};
     if (cmd_given(c, "ID"))
-        return dead_one(c, MANAGE_RETRY, a->queue, a->id);
+        return dead_one(c, verb, a->queue, a->id);
     if (!a->all && !cmd_given(c, "SIGNATURE"))
         return err_set(&c->e, ERR_SYNTAX, "say which: ID, SIGNATURE or ALL");
     enum err rc = signature_take(c, a->signature, &f.signature);
-    return rc != ERR_OK ? rc
-                        : reply_bulk_begun(c, MANAGE_RETRY, &f, false, a->rate);
+    return rc != ERR_OK ? rc : reply_bulk_begun(c, verb, &f, false, a->rate);
+}
+
+static enum err retry_exec(struct cmd_ctx *c)
+{
+    return dead_manage(c, MANAGE_RETRY);
+}
+
+static enum err drop_exec(struct cmd_ctx *c)
+{
+    return dead_manage(c, MANAGE_DELETE);
 }
 
 static const struct arg args[] = {
@@ -41,16 +50,30 @@ static const struct opt opts[] = {
     {0},
 };
 
+/* What both entries have in common. */
+#define DEAD_ENTRY                                                \
+    .group = "jobs", .since = "0.1",                              \
+    .reply = "with ID OK; else the id of a chore: see CHORE.GET", \
+    CMD_PARSED(args, opts)
+
 const struct command cmd_dead_retry = {
+    DEAD_ENTRY,
     .name = "DEAD.RETRY",
-    .group = "jobs",
     .summary = "Take dead letters back: one, a group, or all.",
-    .since = "0.1",
-    .reply = "with ID OK; else the id of a chore: see CHORE.GET",
     .flags = CMD_WRITE | CMD_NEW_WORK,
-    CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_STATE,
                                  ERR_EXISTS, ERR_NOSPACE, ERR_LIMIT, ERR_OK},
-    .exec = dead_retry_exec,
+    .exec = retry_exec,
     .example = "DEAD.RETRY emails ALL RATE 100",
+};
+
+const struct command cmd_dead_drop = {
+    DEAD_ENTRY,
+    .name = "DEAD.DROP",
+    .summary = "Erase dead letters: one, a group, or all.",
+    .flags = CMD_WRITE,
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_STATE, ERR_LIMIT,
+                                 ERR_OK},
+    .exec = drop_exec,
+    .example = "DEAD.DROP emails ALL RATE 100",
 };
