@@ -9,6 +9,8 @@ struct ack_args {
     struct slice token;
     struct opt_list also;
     struct slice result;
+    struct opt_pair usage[USAGE_MAX];
+    uint32_t usage_n;
 };
 #define CMD_ARGS struct ack_args
 
@@ -24,12 +26,17 @@ static enum err ack_exec(struct cmd_ctx *c)
         rc = words_join(c, a->token, &a->also, tokens, TOKENS_MAX, &p.n);
     }
     p.tokens = tokens;
+    struct buf usage = {0};
+    if (rc == ERR_OK)
+        rc = usage_words(c, a->usage, a->usage_n, &usage);
+    p.usage = buf_slice(&usage);
     if (rc == ERR_OK) {
         token_replies_begin(&t, c, p.n);
         rc = engine_ack(c->engine, c->gather, &p, c->now, token_reply, &t,
                         &c->e);
         rc = token_replies_end(&t, rc);
     }
+    buf_release(&usage);
     if (tokens != &one)
         mem_free(tokens);
     return rc;
@@ -43,6 +50,8 @@ static const struct arg args[] = {
 static const struct opt opts[] = {
     {"RESULT", OPT(BYTES, result), "kept with the job; of all tokens",
      .value = "bytes"},
+    {"USAGE", OPT(PAIR, usage), "what the execution used, to be added up",
+     .value = "name=n", OPT_MANY(usage, usage_n)},
     {0},
 };
 

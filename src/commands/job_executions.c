@@ -19,7 +19,7 @@ static void reply_one(void *ud, const struct execution_view *v)
     struct listing *l = ud;
     struct reply *r = l->reply;
     l->n++;
-    reply_map(r, 9);
+    reply_map(r, 10);
     reply_field_int(r, "n", v->n);
     reply_field_str(r, "outcome", v->outcome);
     reply_field_int(r, "started_ms", (int64_t)v->started_ms);
@@ -29,6 +29,7 @@ static void reply_one(void *ud, const struct execution_view *v)
     reply_field_maybe(r, "error_type", v->error_type);
     reply_field_maybe(r, "stack", v->stack);
     reply_field_int(r, "code", v->code);
+    reply_field_numbers(r, "usage", v->usage);
 }
 
 static enum err executions_exec(struct cmd_ctx *c)

@@ -11,6 +11,8 @@ struct nack_args {
     int64_t code;
     uint64_t delay_ms, snooze_ms;
     bool permanent;
+    struct opt_pair usage[USAGE_MAX];
+    uint32_t usage_n;
 };
 #define CMD_ARGS struct nack_args
 
@@ -33,11 +35,22 @@ static enum err nack_exec(struct cmd_ctx *c)
     if (cmd_given(c, "CLOSE") != cmd_given(c, "UNTIL"))
         return err_set(&c->e, ERR_SYNTAX,
                        "JOB.NACK: CLOSE and UNTIL come together");
+    if (snooze && a->usage_n > 0)
+        return err_set(&c->e, ERR_SYNTAX,
+                       "JOB.NACK: USAGE and SNOOZE exclude each other: what "
+                       "is put off is no execution");
     struct token_replies t;
-    token_replies_begin(&t, c, 1);
-    enum err rc =
-        engine_nack(c->engine, c->gather, &p, c->now, token_reply, &t, &c->e);
-    return token_replies_end(&t, rc);
+    struct buf usage = {0};
+    enum err rc = usage_words(c, a->usage, a->usage_n, &usage);
+    if (rc == ERR_OK) {
+        p.usage = buf_slice(&usage);
+        token_replies_begin(&t, c, 1);
+        rc = engine_nack(c->engine, c->gather, &p, c->now, token_reply, &t,
+                         &c->e);
+        rc = token_replies_end(&t, rc);
+    }
+    buf_release(&usage);
+    return rc;
 }
 
 static const struct arg args[] = {
@@ -62,6 +75,8 @@ static const struct opt opts[] = {
      "nothing more starts under this limit's name until UNTIL",
      .value = "limit", .min = 1, .max = 128},
     {"UNTIL", OPT(TIME, until_ms), "unix ms or RFC 3339", .value = "t"},
+    {"USAGE", OPT(PAIR, usage), "what the execution used, to be added up",
+     .value = "name=n", OPT_MANY(usage, usage_n)},
     {0},
 };
 

@@ -1,6 +1,8 @@
 #include "commands/job_reply.h"
 
 #include "util/alloc.h"
+#include "util/assert.h"
+#include "util/parse.h"
 
 void reply_id(struct reply *r, const struct id *id)
 {
@@ -52,6 +54,39 @@ void reply_field_tags(struct reply *r, const char *name, struct slice list)
         reply_bulk(r, key);
         reply_bulk(r, value);
     }
+}
+
+void reply_field_numbers(struct reply *r, const char *name, struct slice list)
+{
+    struct slice key, value;
+    int64_t n = 0;
+    reply_str(r, name);
+    reply_map(r, count_words(list) / 2);
+    while (word_next(&list, &key) && word_next(&list, &value)) {
+        reply_bulk(r, key);
+        (void)parse_i64(value, &n); /* usage_words() wrote it */
+        reply_int(r, n);
+    }
+}
+
+enum err usage_words(struct cmd_ctx *c, const struct opt_pair *pairs,
+                     uint32_t n, struct buf *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t number;
+        if (pairs[i].key.len == 0 || pairs[i].key.len > 64)
+            return err_set(&c->e, ERR_SYNTAX,
+                           "USAGE: a name has 1 to 64 bytes");
+        if (!parse_i64(pairs[i].value, &number) || number < 0)
+            return err_set(&c->e, ERR_SYNTAX,
+                           "USAGE takes name=n, n an integer from 0 on");
+        const struct slice words[] = {pairs[i].key, pairs[i].value};
+        for (size_t k = 0; k < ARRAY_LEN(words); k++) {
+            buf_add_char(out, (char)(unsigned char)words[k].len);
+            buf_add_slice(out, words[k]);
+        }
+    }
+    return ERR_OK;
 }
 
 enum err words_join(struct cmd_ctx *c, struct slice first,

@@ -14,6 +14,11 @@ void reply_field_time(struct reply *r, const char *name, uint64_t ms);
 /* A list of words as an array, a list of pairs as a map. */
 void reply_field_words(struct reply *r, const char *name, struct slice list);
 void reply_field_tags(struct reply *r, const char *name, struct slice list);
+/* A list of names and decimal numbers as a map of integers. */
+void reply_field_numbers(struct reply *r, const char *name, struct slice list);
+/* USAGE as such a list. Errors: ERR_SYNTAX. */
+MUST_USE enum err usage_words(struct cmd_ctx *c, const struct opt_pair *pairs,
+                              uint32_t n, struct buf *out);
 
 /* The fields with which JOB.GET and JOB.LIST begin, of the caller's map. */
 #define JOB_HEAD_FIELDS 13

@@ -509,7 +509,7 @@ uint64_t retry_delay_ms(struct engine *e, const struct job *j, uint32_t n);
 struct outcome {
     enum verb verb;
     enum reason reason;
-    struct slice error, type, stack, result;
+    struct slice error, type, stack, result, usage;
     int64_t code;
     bool erase; /* nothing is kept: JOB.DELETE */
 };
@@ -600,6 +600,10 @@ MUST_USE enum err revive_examine(struct engine *e, struct gather *g,
 MUST_USE enum err revive(struct engine *e, struct gather *g,
                          const struct id *id, struct now now,
                          struct errbuf *err);
+/* Keep a finished job for `keep_ms` from its end, 0: not at all. */
+MUST_USE enum err done_keep(struct engine *e, struct gather *g,
+                            const struct id *id, uint64_t keep_ms,
+                            struct now now, struct errbuf *err);
 MUST_USE enum err done_erase_examine(struct engine *e, struct gather *g,
                                      const struct id *id, struct errbuf *err);
 MUST_USE enum err done_erase(struct engine *e, struct gather *g,

@@ -243,7 +243,9 @@ struct ack_params {
     const struct slice *tokens;
     uint32_t n;
     struct slice result; /* kept with the job; of all tokens */
+    struct slice usage;  /* words, name and number in turn; of all tokens */
 };
+#define USAGE_MAX 16
 /* Errors (of the call as a whole): ERR_PENDING, ERR_LIMIT. */
 MUST_USE enum err engine_ack(struct engine *e, struct gather *g,
                              const struct ack_params *p, struct now now,
@@ -252,7 +254,7 @@ MUST_USE enum err engine_ack(struct engine *e, struct gather *g,
 struct nack_params {
     const struct slice *tokens;
     uint32_t n;
-    struct slice error, type, stack;
+    struct slice error, type, stack, usage;
     int64_t code;
     bool has_delay, permanent, snooze; /* snooze: delay_ms, uncounted */
     uint64_t delay_ms;
@@ -387,6 +389,7 @@ struct execution_view {
     uint64_t started_ms, ended_ms;
     struct slice worker, error, error_type, stack;
     int64_t code;
+    struct slice usage; /* words, name and number in turn */
 };
 typedef void (*execution_fn)(void *ud, const struct execution_view *v);
 /* Oldest first, at most the newest hundred. */

@@ -36,6 +36,7 @@ static struct rec_exec exec_of(const struct job *j, const struct outcome *o,
         .error_type = cut(o->type, NAME_MAX_LEN),
         .stack = cut(o->stack, ERROR_KEPT * 8),
         .code = o->code,
+        .usage = o->usage,
     };
 }
 

@@ -235,6 +235,10 @@ enum reason {
     X(bytes, error_type) \
     X(bytes, stack)      \
     X(i64, code)
+/* `usage`: words, name and number in turn */
+#define REC_EXEC_V2(X) \
+    REC_EXEC_V1(X)     \
+    X(bytes, usage)
 
 /* done, DONE_JOB: `exec` is the last execution (empty: there was none), `job`
  * the row it had when alive. `e` with exec's n makes the token that ended it.*/
@@ -487,7 +491,6 @@ enum reason {
     R(rec_due, REC_DUE_V1)                       \
     R(rec_mark, REC_MARK_V1)                     \
     R(rec_run, REC_RUN_V1)                       \
-    R(rec_exec, REC_EXEC_V1)                     \
     R(rec_done, REC_DONE_V1)                     \
     R(rec_index, REC_INDEX_V1)                   \
     R(rec_count, REC_COUNT_V1)                   \
@@ -514,8 +517,12 @@ enum reason {
     R(rec_schedule_fill, REC_SCHEDULE_FILL_V1)   \
     R(rec_event, REC_EVENT_V1)
 
+/* Those of which there are two versions. */
+#define ENGINE_RECORDS2(R) R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)
+
 /* clang-format off */
 ENGINE_RECORDS(RECORD)
+ENGINE_RECORDS2(RECORD2)
 /* clang-format on */
 
 #endif

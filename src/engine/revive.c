@@ -163,6 +163,83 @@ enum err done_erase(struct engine *e, struct gather *g, const struct id *id,
     return rc;
 }
 
+/* --- to another bucket --------------------------------------------------- */
+
+static void put_again(struct engine *e, struct key *k, struct slice value)
+{
+    memcpy(store_put(e->store, FAMILY_DONE, key_slice(k), value.len, false),
+           value.data, value.len);
+}
+
+/* The same rows under another bucket. */
+static void rows_to(struct engine *e, const struct kept *k, uint32_t bucket)
+{
+    struct slice row, value;
+    struct done_key d;
+    struct key key;
+    for (size_t at = 0; next_row(k, &at, &row, &value);) {
+        if (!key_parse_done(row, &d))
+            continue;
+        if (d.kind == DONE_EXEC)
+            (void)key_done_exec(&key, bucket, &k->id, d.n);
+        else if (d.kind == DONE_BODY)
+            (void)key_done_body(&key, bucket, &k->id, d.part, d.n);
+        else if (d.kind == DONE_EFFECT)
+            (void)key_done_effect(&key, bucket, &k->id, d.name);
+        else
+            continue;
+        put_again(e, &key, value);
+    }
+}
+
+static void move_to(struct engine *e, struct kept *k, uint32_t bucket)
+{
+    struct buf job = {0};
+    struct key key;
+    size_t len = rec_job_size(&k->r);
+    rec_job_encode(&k->r, buf_room(&job, len));
+    k->d.job = slice_of(job.data, len);
+    rec_done_encode(&k->d, store_put(e->store, FAMILY_DONE,
+                                     key_done_job(&key, bucket, &k->id),
+                                     rec_done_size(&k->d), false));
+    struct rec_index i = {k->r.handler, k->d.reason};
+    rec_index_encode(
+        &i, store_put(e->store, FAMILY_DONE,
+                      key_done_index(&key, bucket, k->r.queue, k->d.state,
+                                     k->d.finished_ms, &k->id),
+                      rec_index_size(&i), false));
+    if (k->m.name.len > 0) {
+        struct rec_alias a = {k->id};
+        rec_alias_encode(&a, store_put(e->store, FAMILY_DONE,
+                                       key_done_alias(&key, bucket, k->m.name),
+                                       rec_alias_size(&a), false));
+    }
+    rows_to(e, k, bucket);
+    done_note(e, bucket);
+    done_count(e, bucket, k->r.queue, (enum job_state)k->d.state, 1);
+    buf_release(&job);
+}
+
+/* A time that is over already erases it now: a bucket of the past may have been
+ * forgotten, and is never written again. */
+enum err done_keep(struct engine *e, struct gather *g, const struct id *id,
+                   uint64_t keep_ms, struct now now, struct errbuf *err)
+{
+    struct kept k;
+    enum err rc = kept_read(e, g, id, &k, err);
+    if (rc == ERR_OK) {
+        bool over = k.d.finished_ms + keep_ms <= now.wall_ms;
+        uint32_t bucket = done_bucket(k.d.finished_ms, keep_ms);
+        erase_rows(e, &k);
+        k.r.keep = keep_ms + 1;
+        if (!over)
+            move_to(e, &k, bucket);
+        told(e, &k, over ? EVENT_JOB_DELETED : EVENT_JOB_UPDATED, now);
+    }
+    kept_release(&k);
+    return rc;
+}
+
 /* --- back to life -------------------------------------------------------- */
 
 /* Does it hold a unique key while it lives? A key FOR a time is not its own,

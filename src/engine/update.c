@@ -2,7 +2,8 @@
  *
  * The job leaves its place, is written anew and goes back: to its old place,
  * unless priority, time or handler say otherwise. A parked job goes back to its
- * lane, where its names are asked again. Held and blocked jobs stay so.
+ * lane, where its names are asked again. Held and blocked jobs stay so. Of a
+ * finished job only KEEP is changed (revive.c).
  */
 #include "engine/core.h"
 
@@ -277,10 +278,16 @@ enum err engine_update(struct engine *e, struct gather *g,
     if (rc != ERR_OK)
         return rc;
     rc = job_load(e, g, &id, &j, err);
+    if (rc == ERR_NOTFOUND && p->options->given == BIT(KEEP) &&
+        !p->has_payload) {
+        rc = done_keep(e, g, &id, p->options->keep_ms, now, err);
+        return rc == ERR_NOTFOUND ? err_set(err, rc, "no such job") : rc;
+    }
     if (rc == ERR_NOTFOUND) {
         rc = job_state_of(e, g, &id, &state, err);
         return rc == ERR_OK
-                   ? err_set(err, ERR_FINISHED, "the job has already ended")
+                   ? err_set(err, ERR_FINISHED,
+                             "the job has already ended: only KEEP is changed")
                : rc == ERR_NOTFOUND ? err_set(err, rc, "no such job")
                                     : rc;
     }

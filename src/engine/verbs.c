@@ -10,10 +10,17 @@ struct act {
     const struct nack_params *nack;
 };
 
+static struct slice usage_of(const struct act *a)
+{
+    return a->ack != NULL    ? a->ack->usage
+           : a->nack != NULL ? a->nack->usage
+                             : SLICE_EMPTY;
+}
+
 static void act_on(struct engine *e, struct gather *g, const struct act *a,
                    struct job *j, struct now now)
 {
-    struct outcome o = {.verb = a->verb};
+    struct outcome o = {.verb = a->verb, .usage = usage_of(a)};
     if (a->nack != NULL && a->nack->close.len > 0) {
         struct errbuf err;
         enum err rc =
@@ -39,7 +46,7 @@ static void act_on(struct engine *e, struct gather *g, const struct act *a,
     case VERB_SNOOZE:
         execution_released(e, j, VERB_SNOOZE, a->nack->delay_ms, now);
         return;
-    default:
+    default: /* a release is no execution of which anything is told */
         ASSERT(a->verb == VERB_RELEASE);
         execution_released(e, j, VERB_RELEASE, 0, now);
     }
@@ -49,7 +56,7 @@ static void act_on(struct engine *e, struct gather *g, const struct act *a,
 static bool cancelled(struct engine *e, struct gather *g, const struct act *a,
                       struct job *j, struct now now)
 {
-    struct outcome o = {.verb = a->verb};
+    struct outcome o = {.verb = a->verb, .usage = usage_of(a)};
     if (a->nack != NULL) {
         o.error = a->nack->error;
         o.type = a->nack->type;

@@ -310,7 +310,8 @@ static void tell(const struct rec_exec *x, struct walk *w)
                                .error = x->error,
                                .error_type = x->error_type,
                                .stack = x->stack,
-                               .code = x->code};
+                               .code = x->code,
+                               .usage = x->usage};
     w->fn(w->ud, &v);
 }
 

@@ -11,6 +11,26 @@ start_server {tags {jobs}} {
         r job.ack [dict get $lease token]
         assert_error "FINISHED *" {r job.update n PRIORITY 1}
     }
+    test {a finished job is kept for longer, or shorter} {
+        set id [r job.add keep x ID kept KEEP 2h]
+        r job.add keep other
+        set token [dict get [lindex [r job.lease keep COUNT 1] 0] token]
+        r job.ack $token RESULT [string repeat r 2000]
+        assert_error "FINISHED *KEEP*" {r job.update $id KEEP 5h PRIORITY 1}
+        assert_equal OK [r job.update kept KEEP 30d]
+        restart_server KILL
+        assert_equal 2592000000 [dict get [r job.get kept] keep_ms]
+        assert_equal 2000 [string length [r job.result $id]]
+        assert_equal 1 [dict get [r queue.info keep] completed]
+        assert_equal 1 [dict get [r job.count QUEUE keep STATE completed] count]
+        assert_equal OK [r job.retry $id]
+        set token [dict get [lindex [r job.lease keep COUNT 1] 0] token]
+        r job.ack $token
+        assert_equal OK [r job.update $id KEEP 0]
+        assert_equal (nil) [r job.state $id]
+        assert_equal 0 [dict get [r job.count QUEUE keep STATE completed] count]
+        assert_error "NOTFOUND *" {r job.update $id KEEP 1h}
+    }
     test {a job is put off} {
         set id [r job.add q x]
         r job.update $id DELAY 1h

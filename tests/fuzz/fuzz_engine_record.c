@@ -20,6 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                              \
     } while (0);
 
+#define CHECK2(name, old, new) CHECK(name, new)
+
 static void options(struct slice s)
 {
     struct job_options o, back;
@@ -37,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct slice s = slice_of(data, size);
     ENGINE_RECORDS(CHECK)
+    ENGINE_RECORDS2(CHECK2)
     options(s);
     return 0;
 }
