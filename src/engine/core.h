@@ -201,6 +201,14 @@ struct guard {
     uint64_t passes, schedules, repairs;
 };
 
+/* The trip of the reader thread for what will be leased next (ahead.c). */
+struct ahead {
+    struct gather *gather;
+    uint32_t lane; /* that it is under way for; 0: none */
+    uint32_t rows; /* of jobs that were asked for */
+    bool keys;     /* and what stands behind the window */
+};
+
 #define ENGINE_MAGIC 0x656e6731u
 
 struct engine {
@@ -272,6 +280,7 @@ struct engine {
     bool timer_fetching;
     uint64_t timer_faults; /* rows that a timer could not use */
 
+    struct ahead ahead;
     struct guard guard;
     uint64_t schedule_ends; /* jobs of schedules that ended */
     struct list chores;
@@ -342,6 +351,10 @@ void lane_update(struct engine *e, struct lane *l);
 /* Bring rows from the store into an unread window. */
 MUST_USE enum err lane_refill(struct engine *e, struct gather *g,
                               struct lane *l, struct errbuf *err);
+/* Have the next fetch of this gather bring what lane_refill() will want. */
+void lane_wish(struct engine *e, struct gather *g, struct lane *l);
+/* A member of its window and the job in memory find each other. */
+void lane_has_job(struct lane *l, struct member *m, struct job *j);
 /* A ready row appeared (the row is written here) or goes. */
 void lane_add(struct engine *e, struct lane *l, struct job *j, unsigned met,
               bool fresh);
@@ -651,6 +664,13 @@ void schedule_revive(struct engine *e, struct gather *g, struct slice name,
 /* The guardian: at the start and every hour, in slices. */
 void schedule_guard(struct engine *e, struct now now);
 MUST_USE enum err schedules_check(struct engine *e, struct errbuf *err);
+
+/* --- ahead.c -------------------------------------------------------------- */
+
+/* A job of the lane is leased: see that the next ones are in memory. */
+void ahead_look(struct engine *e, struct lane *l);
+/* Is that under way? */
+bool ahead_reads(const struct engine *e, const struct lane *l);
 
 /* --- chore.c ------------------------------------------------------------- */
 

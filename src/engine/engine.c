@@ -62,6 +62,7 @@ struct engine *engine_new(struct store *store, const struct engine_config *c)
     window_init(&e->due);
     e->recent = mem_zalloc(RECENT_SIZE * sizeof(*e->recent));
     e->timer_gather = gather_new(store);
+    e->ahead.gather = gather_new(store);
     return e;
 }
 
@@ -82,6 +83,7 @@ void engine_free(struct engine **pe)
         return;
     CHECK_OBJ(e, ENGINE);
     gather_free(&e->timer_gather);
+    gather_free(&e->ahead.gather);
     chores_free(e);
     waits_free(e);
     leases_free(e);

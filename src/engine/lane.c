@@ -553,6 +553,16 @@ void lane_remove(struct engine *e, struct job *j)
     store_del(e->store, family_of(l), row_key(&k, l, j->order, &j->id));
 }
 
+void lane_has_job(struct lane *l, struct member *m, struct job *j)
+{
+    j->state = l->limit == NULL ? JOB_READY : JOB_PARKED;
+    j->lane = l->limit == NULL ? l : l->base;
+    j->parked = l->limit == NULL ? NULL : l;
+    j->order = m->order;
+    j->in_window = true;
+    m->job = j;
+}
+
 /* --- refill -------------------------------------------------------------- */
 
 struct refill {
@@ -607,25 +617,40 @@ static bool refill_row(struct slice key, struct slice value, void *ud)
     return true;
 }
 
-enum err lane_refill(struct engine *e, struct gather *g, struct lane *l,
-                     struct errbuf *err)
+/* From the bound to the end of the lane's rows. Returns how many of them. */
+static uint32_t refill_range(const struct engine *e, const struct lane *l,
+                             struct key *from, struct key *to)
 {
-    ASSERT(!l->window.complete);
-    struct key from, prefix, to;
-    uint32_t most = e->config.window_lane / 2 + 1;
-    if (most > REFILL_ROWS)
-        most = REFILL_ROWS;
-    if (e->window_members >= e->config.window_entries)
-        most = 8;
-    row_key(&from, l, l->window.bound_order, &l->window.bound_id);
+    struct key prefix;
+    row_key(from, l, l->window.bound_order, &l->window.bound_id);
     if (l->limit == NULL)
         key_prefix_lane(&prefix, l->queue->set.id, l->id);
     else
         key_prefix_limit_lane(&prefix, l->limit->name, l->base->id);
+    key_after(to, key_slice(&prefix));
+    if (e->window_members >= e->config.window_entries)
+        return 8;
+    uint32_t most = e->config.window_lane / 2 + 1;
+    return most > REFILL_ROWS ? REFILL_ROWS : most;
+}
+
+void lane_wish(struct engine *e, struct gather *g, struct lane *l)
+{
+    struct key from, to;
+    uint32_t most = refill_range(e, l, &from, &to);
+    store_wish_scan(e->store, g, family_of(l), key_slice(&from), key_slice(&to),
+                    most);
+}
+
+enum err lane_refill(struct engine *e, struct gather *g, struct lane *l,
+                     struct errbuf *err)
+{
+    ASSERT(!l->window.complete);
+    struct key from, to;
+    uint32_t most = refill_range(e, l, &from, &to);
     struct refill r = {.e = e, .lane = l};
     enum err rc = store_scan(e->store, g, family_of(l), key_slice(&from),
-                             key_after(&to, key_slice(&prefix)), most,
-                             refill_row, &r, err);
+                             key_slice(&to), most, refill_row, &r, err);
     if (rc != ERR_OK)
         return rc;
     if (r.bad)

@@ -43,12 +43,10 @@ static void take_prefetched(struct engine *e, struct gather *g, struct lane *l)
         if (store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id), &row,
                       NULL) != ERR_OK)
             return;
-        m->job = job_from_row(e, &m->id, row);
-        if (m->job == NULL)
+        struct job *j = job_from_row(e, &m->id, row);
+        if (j == NULL)
             return;
-        m->job->state = l->limit == NULL ? JOB_READY : JOB_PARKED;
-        m->job->parked = l->limit == NULL ? NULL : l;
-        m->job->in_window = true;
+        lane_has_job(l, m, j);
     }
 }
 
@@ -66,7 +64,7 @@ static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
     if (j == NULL) {
         enum err rc =
             store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id), &row, err);
-        if (rc == ERR_PENDING)
+        if (rc == ERR_PENDING && !ahead_reads(e, l))
             prefetch(e, g, l);
         if (rc != ERR_OK)
             return rc;
@@ -77,12 +75,7 @@ static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
             take_prefetched(e, g, l);
     }
     /* It stands in `ready` or `parked`. */
-    j->state = l->limit == NULL ? JOB_READY : JOB_PARKED;
-    j->lane = l->limit == NULL ? l : l->base;
-    j->parked = l->limit == NULL ? NULL : l;
-    j->order = m->order;
-    m->job = j;
-    j->in_window = true;
+    lane_has_job(l, m, j);
     *out = j;
     return ERR_OK;
 }
@@ -227,6 +220,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
     if (!park_gate(e, l, j, now))
         return ERR_OK;
     lane_take(e, l, window_head(&l->window));
+    ahead_look(e, l);
     share_charge(l->share, j->cost);
     pace_note(j->queue, now);
     uint64_t waited = now.wall_ms > j->since_ms ? now.wall_ms - j->since_ms : 0;

@@ -2,7 +2,8 @@
  * mem.c those of the simulation; store.c, with the overlay, works on either.
  *
  * All of it is called from the loop, except read() and cursors with
- * BASE_DISK, which the reader thread calls too.
+ * BASE_DISK, which the reader thread calls too, and read_many(), which only
+ * that one calls.
  */
 #ifndef STORE_BACKEND_H
 #define STORE_BACKEND_H
@@ -45,6 +46,11 @@ struct backend_ops {
     enum err (*read)(struct backend *b, enum base_tier tier, enum family f,
                      struct slice key, struct arena *to, struct slice *value,
                      struct errbuf *e);
+    /* As read() with BASE_DISK, for many keys in ascending order at once; an
+     * empty value is a row that does not exist. NULL: there is none. */
+    enum err (*read_many)(struct backend *b, enum family f, size_t n,
+                          const struct slice *keys, struct arena *to,
+                          struct slice *values, struct errbuf *e);
     /* from <= key < to; an empty `to` is the end of the family. The cursor
      * stands on the first row. */
     struct base_cursor *(*walk)(struct backend *b, enum base_tier tier,

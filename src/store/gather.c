@@ -1,5 +1,7 @@
 #include "store/gather.h"
 
+#include <stdlib.h>
+
 #include "util/alloc.h"
 #include "util/hash.h"
 
@@ -120,9 +122,82 @@ static void run_scan(struct want *w, struct content *c, struct backend *b)
     w->rc = b->ops->finish(&cur, &w->e);
 }
 
+#define MANY 64
+
+static int by_key(const void *a, const void *b)
+{
+    const struct want *x = *(const struct want *const *)a;
+    const struct want *y = *(const struct want *const *)b;
+    if (x->family != y->family)
+        return x->family < y->family ? -1 : 1;
+    return slice_cmp(x->from, y->from);
+}
+
+/* Rows of one family, sorted, in one go. A damaged one fails all of them: then
+ * each is read by itself. */
+static void run_many(struct want **w, size_t n, struct content *c,
+                     struct backend *b)
+{
+    struct slice keys[MANY] = {{0}}, values[MANY] = {{0}};
+    struct errbuf e;
+    ASSERT(n <= MANY);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = w[i]->from;
+    enum err rc =
+        b->ops->read_many(b, w[0]->family, n, keys, &c->arena, values, &e);
+    for (size_t i = 0; i < n; i++) {
+        if (rc != ERR_OK) {
+            run_row(w[i], c, b);
+            continue;
+        }
+        w[i]->rc = ERR_OK;
+        w[i]->complete = true;
+        w[i]->n = 0;
+        if (values[i].len == 0)
+            continue;
+        w[i]->rows = mem_realloc(w[i]->rows, sizeof(*w[i]->rows));
+        w[i]->rows[0] = (struct base_row){w[i]->from, values[i]};
+        w[i]->n = 1;
+    }
+}
+
+/* The single rows among what is missing, if they are many. */
+static void run_rows(struct content *c, struct backend *b)
+{
+    size_t n = 0, rows = 0;
+    struct want *scans = NULL, *next;
+    for (struct want *w = c->missing; w != NULL; w = w->next)
+        rows += w->kind == WANT_ROW;
+    if (b->ops->read_many == NULL || rows < 4)
+        return;
+    struct want **all = mem_alloc(rows * sizeof(struct want *));
+    for (struct want *w = c->missing; w != NULL; w = next) {
+        next = w->next;
+        w->next = NULL;
+        if (w->kind == WANT_ROW) {
+            all[n++] = w;
+        } else {
+            w->next = scans;
+            scans = w;
+        }
+    }
+    c->missing = scans;
+    qsort(all, n, sizeof(struct want *), by_key);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1;
+             end < n && end - i < MANY && all[end]->family == all[i]->family;)
+            end++;
+        run_many(all + i, end - i, c, b);
+    }
+    for (size_t i = 0; i < n; i++)
+        all[i]->fetched = true;
+    mem_free(all);
+}
+
 void fetch_run(struct fetch *f, struct backend *b)
 {
     struct content *c = f->content;
+    run_rows(c, b);
     while (c->missing != NULL) {
         struct want *w = c->missing;
         c->missing = w->next;

@@ -97,6 +97,29 @@ enum err store_get(struct store *s, struct gather *g, enum family f,
     return rc;
 }
 
+static void wish(struct store *s, struct gather *g, enum want_kind kind,
+                 enum family f, struct slice from, struct slice to,
+                 size_t limit)
+{
+    CHECK_OBJ(s, STORE);
+    ASSERT(g->fetch == NULL);
+    store_pin(s, g);
+    if (content_find(content_of(g), kind, f, from, to) == NULL)
+        content_miss(g->content, NULL, kind, f, from, to, limit);
+}
+
+void store_wish(struct store *s, struct gather *g, enum family f,
+                struct slice key)
+{
+    wish(s, g, WANT_ROW, f, key, SLICE_EMPTY, 1);
+}
+
+void store_wish_scan(struct store *s, struct gather *g, enum family f,
+                     struct slice from, struct slice to, size_t max)
+{
+    wish(s, g, WANT_SCAN, f, from, to, max + 16);
+}
+
 /* --- many rows ----------------------------------------------------------- */
 
 /* One generation's part in a scan. */

@@ -320,6 +320,7 @@ static const struct backend_ops rocks_ops = {
     .replay = rocks_replay,
     .replayed = rocks_replayed,
     .read = rocks_read,
+    .read_many = rocks_read_many,
     .walk = rocks_walk,
     .row = rocks_row,
     .step = rocks_step,

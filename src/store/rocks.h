@@ -185,6 +185,9 @@ void rocks_step(struct base_cursor *c);
 enum err rocks_finish(struct base_cursor **c, struct errbuf *e);
 void rocks_fetch(struct backend *b, struct fetch *f);
 struct fetch *rocks_fetched(struct backend *b);
+enum err rocks_read_many(struct backend *b, enum family f, size_t n,
+                         const struct slice *keys, struct arena *to,
+                         struct slice *values, struct errbuf *e);
 void *rocks_reader(void *arg);
 
 /* --- rocks_apply.c ------------------------------------------------------- */

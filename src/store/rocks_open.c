@@ -76,7 +76,7 @@ static enum err set_options(struct rocks_base *b,
     /* One applier writes sorted batches: no concurrency to pay for. */
     rocksdb_options_set_allow_concurrent_memtable_write(opt, 0);
     rocksdb_options_set_write_buffer_size(opt, o->write_buffer_bytes);
-    rocksdb_options_set_db_write_buffer_size(opt, 2 * o->write_buffer_bytes);
+    rocksdb_options_set_db_write_buffer_size(opt, 3 * o->write_buffer_bytes);
     rocksdb_options_set_max_write_buffer_number(opt, 4);
     /* Only the applier can stall, and a stall there is what the overlay is
      * for; stopping is left to the hard limits. */

@@ -45,6 +45,44 @@ enum err rocks_read(struct backend *b, enum base_tier tier, enum family f,
     return ERR_OK;
 }
 
+#define MANY_MAX 64
+
+/* Sorted keys share what they read of filters, indexes and blocks. */
+enum err rocks_read_many(struct backend *b, enum family f, size_t n,
+                         const struct slice *keys, struct arena *to,
+                         struct slice *values, struct errbuf *e)
+{
+    const struct rocks_base *base = &rocks_of(b)->base;
+    const char *data[MANY_MAX] = {NULL};
+    size_t lens[MANY_MAX] = {0};
+    rocksdb_pinnableslice_t *pins[MANY_MAX] = {NULL};
+    char *messages[MANY_MAX] = {NULL};
+    enum err rc = ERR_OK;
+    ASSERT(n <= MANY_MAX);
+    for (size_t i = 0; i < n; i++) {
+        data[i] = keys[i].data;
+        lens[i] = keys[i].len;
+    }
+    rocksdb_batched_multi_get_cf(base->db, base->read_disk, base->cfs[f], n,
+                                 data, lens, pins, messages, true);
+    for (size_t i = 0; i < n; i++) {
+        if (messages[i] != NULL) {
+            enum err bad = read_err(e, messages[i], f);
+            rc = rc == ERR_OK ? bad : rc;
+        } else if (pins[i] != NULL) {
+            size_t len;
+            const char *value = rocksdb_pinnableslice_value(pins[i], &len);
+            values[i] = arena_copy(to, slice_of(value, len));
+            if (len == 0) /* invariant 4 of store.h */
+                rc = err_set(e, ERR_CORRUPT, "family %s: an empty value",
+                             family_name(f));
+        }
+        if (pins[i] != NULL)
+            rocksdb_pinnableslice_destroy(pins[i]);
+    }
+    return rc;
+}
+
 struct base_cursor *rocks_walk(struct backend *b, enum base_tier tier,
                                enum family f, struct slice from,
                                struct slice to, bool back)

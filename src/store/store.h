@@ -138,6 +138,13 @@ MUST_USE enum err store_scan_back(struct store *s, struct gather *g,
                                   struct slice to, size_t max, store_row_fn fn,
                                   void *ud, struct errbuf *e);
 
+/* Have the next fetch of the gather bring these rows, without a look whether
+ * they are at hand: for what will be read soon, and not by way of the loop. */
+void store_wish(struct store *s, struct gather *g, enum family f,
+                struct slice key);
+void store_wish_scan(struct store *s, struct gather *g, enum family f,
+                     struct slice from, struct slice to, size_t max);
+
 /* A gather holds rows that were fetched for one actor, and a view: while it is
  * held, no generation newer than its rows is dropped. Keep it short. */
 struct gather *gather_new(struct store *s);

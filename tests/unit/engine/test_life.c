@@ -282,6 +282,26 @@ static void a_token_of_no_job_is_unknown_even_if_all_zeros(void **state)
                      ERR_NOTFOUND);
 }
 
+static void a_backlog_is_read_ahead_of_its_leases(void **state)
+{
+    struct rig *r = *state;
+    r->check = false; /* it would recount the backlog after every lease */
+    struct id first[3000];
+    for (uint32_t i = 0; i < 3000; i++)
+        first[i] = rig_add(r, "q", "x", NULL).id;
+    rig_restart(r);
+    mem_knobs(r->disk)->pending_per_1000 = 1000;
+    r->fetches = 0;
+    for (uint32_t i = 0; i < 3000; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        assert_memory_equal(&r->ids[0], &first[i], sizeof(first[i]));
+    }
+    /* The first lease waits for the head and for its row. */
+    assert_true(r->fetches <= 4);
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    rig_step(r);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int main(void)
@@ -306,6 +326,7 @@ int main(void)
         TEST(jobs_that_are_not_started_in_time_expire),
         TEST(a_deadline_ends_a_job_even_while_it_runs),
         TEST(an_execution_may_not_run_longer_than_its_timeout),
+        TEST(a_backlog_is_read_ahead_of_its_leases),
         TEST(a_token_of_no_job_is_unknown_even_if_all_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
