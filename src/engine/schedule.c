@@ -187,7 +187,8 @@ void schedule_silence(struct engine *e, const struct schedule *s)
 
 bool schedule_spent(const struct schedule *s)
 {
-    return s->set.max > 0 && s->st.fired >= s->set.max;
+    return s->set.max > 0 &&
+           s->st.fired + times_count(s->st.buffered) >= s->set.max;
 }
 
 void schedule_move(struct engine *e, struct schedule *s, const struct plan *p,

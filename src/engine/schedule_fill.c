@@ -113,6 +113,9 @@ static bool fill_one(struct engine *e, struct gather *g, struct schedule *s,
         s->st.manual++;
         f->made++;
         occurrence_put(e, s, nominal_ms, now);
+        /* Its alarm may still come, if it has a spread, and must look. */
+        if (s->st.high_ms < nominal_ms)
+            s->st.high_ms = nominal_ms;
         /* The next one may end a job of ours to make room, which is noted in
          * our row: it must hold this one. */
         schedule_store_state(e, s);

@@ -141,12 +141,12 @@ enum err schedule_make_job(struct engine *e, struct gather *g,
 
 /* --- overlap ------------------------------------------------------------- */
 
-static void buffer(struct schedule *s, struct slice before, uint64_t nominal_ms)
+static void buffer(struct schedule *s, uint64_t nominal_ms)
 {
     char bytes[8];
     struct buf times = {0};
     record_put_fix64(bytes, nominal_ms);
-    buf_add_slice(&times, before);
+    buf_add_slice(&times, s->st.buffered);
     buf_add(&times, bytes, sizeof(bytes));
     buf_release(&s->buffered);
     s->buffered = times;
@@ -158,6 +158,16 @@ static void overlapped(struct engine *e, struct schedule *s, uint64_t n,
 {
     s->st.overlapped += n;
     schedule_report(e, s, EVENT_SCHEDULE_OVERLAP, n, s->set.name, now);
+}
+
+/* None of the times that wait shall run any more. */
+static void drop_waiting(struct engine *e, struct schedule *s, struct now now)
+{
+    uint32_t waiting = times_count(s->st.buffered);
+    if (waiting == 0)
+        return;
+    s->st.buffered = SLICE_EMPTY;
+    overlapped(e, s, waiting, now);
 }
 
 /* The others make room: at once, or as soon as they have stopped. */
@@ -172,16 +182,15 @@ static enum err displace(struct engine *e, struct gather *g, struct schedule *s,
         rc = live_stop_gather(e, g, buf_slice(&ids), err);
     if (rc != ERR_OK)
         goto out;
+    occurrence_put(e, s, nominal_ms, now);
     live_stop(e, g, buf_slice(&ids), terminate, now);
     /* Their ends were noted in the row: read it anew. It was just written. */
     rc = schedule_load_state(e, NULL, &s->id, s, err);
     if (rc != ERR_OK)
         goto out;
+    drop_waiting(e, s, now);
     if (s->st.live > 0 && !terminate) {
-        uint32_t waited = times_count(s->st.buffered);
-        if (waited > 0)
-            overlapped(e, s, waited, now);
-        buffer(s, SLICE_EMPTY, nominal_ms);
+        buffer(s, nominal_ms);
         goto out;
     }
     rc = schedule_make_job(e, g, s, nominal_ms, now, &made, err);
@@ -211,13 +220,14 @@ static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
             return ERR_OK;
         }
         occurrence_put(e, s, nominal_ms, now);
-        buffer(s, s->st.buffered, nominal_ms);
+        buffer(s, nominal_ms);
         return ERR_OK;
     case OVERLAP_CANCEL:
     case OVERLAP_TERMINATE:
-        if (!busy)
+        if (!busy) {
+            drop_waiting(e, s, now);
             break;
-        occurrence_put(e, s, nominal_ms, now);
+        }
         return displace(e, g, s, nominal_ms,
                         s->set.overlap == OVERLAP_TERMINATE, now, err);
     case OVERLAP_SKIP:
@@ -357,8 +367,12 @@ enum err schedule_free(struct engine *e, struct gather *g, uint64_t at_ms,
     struct schedule s = {0};
     bool made = false;
     enum err rc = schedule_load(e, g, id, &s, err);
-    if (rc == ERR_OK && s.st.live == 0 && s.st.paused == PAUSED_NOT &&
+    if (rc == ERR_OK && s.set.max > 0 && s.st.fired >= s.set.max &&
         times_count(s.st.buffered) > 0) {
+        drop_waiting(e, &s, now); /* MAX was lowered meanwhile */
+        schedule_store_state(e, &s);
+    } else if (rc == ERR_OK && s.st.live == 0 && s.st.paused == PAUSED_NOT &&
+               times_count(s.st.buffered) > 0) {
         rc = schedule_make_job(e, g, &s, times_at(s.st.buffered, 0), now, &made,
                                err);
         if (rc == ERR_OK) {

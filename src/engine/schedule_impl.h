@@ -84,7 +84,7 @@ void schedule_move(struct engine *e, struct schedule *s, const struct plan *p,
                    int64_t after_ms);
 void schedule_alarm(struct engine *e, const struct schedule *s);
 void schedule_silence(struct engine *e, const struct schedule *s);
-/* The jobs that MAX allows have been made. */
+/* The jobs that MAX allows have been made, or wait to be. */
 bool schedule_spent(const struct schedule *s);
 /* An alarm of another kind, at `at_ms`. */
 void schedule_due(struct engine *e, const struct id *id, enum due_kind kind,

@@ -157,8 +157,9 @@ void schedule_revive(struct engine *e, struct gather *g, struct slice name,
     enum err rc = schedule_load_state(e, g, &id, &s, &err);
     if (rc == ERR_PENDING)
         rc = schedule_load_state(e, NULL, &id, &s, &err);
+    /* Also if its schedule is gone: one of that name may come again. */
+    live_put(e, &id, job, false);
     if (rc == ERR_OK) {
-        live_put(e, &id, job, false);
         s.st.live++;
         schedule_store_state(e, &s);
     } else if (rc != ERR_NOTFOUND) {
