@@ -6,8 +6,6 @@
 #include "util/alloc.h"
 #include "util/assert.h"
 
-#define SLACK_MS ((uint64_t)3600 * 1000)
-
 struct undo {
     uint64_t index; /* 0: the open entry */
     uint32_t k;
@@ -17,18 +15,19 @@ struct undo {
 struct model {
     struct mjob *jobs;
     uint32_t jobs_n, live;
-    uint64_t keep_ms, crash_window_ms;
+    uint64_t keep_ms, crash_window_ms, slack_ms, wall_max_ms;
     uint32_t crashes_max;
     struct undo *undo; /* a ring would do; a queue with a head is simpler */
     size_t head, tail, cap;
 };
 
-struct model *model_new(uint32_t jobs_max, uint64_t keep_ms,
-                        uint32_t crashes_max, uint64_t crash_window_ms)
+struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
+                        uint64_t crash_window_ms, uint64_t slack_ms)
 {
     struct model *m = NEW(struct model);
-    m->jobs = mem_zalloc(jobs_max * sizeof(*m->jobs));
-    m->jobs_n = jobs_max;
+    m->jobs = mem_zalloc(jobs * sizeof(*m->jobs));
+    m->jobs_n = jobs;
+    m->slack_ms = slack_ms;
     m->keep_ms = keep_ms;
     m->crashes_max = crashes_max;
     m->crash_window_ms = crash_window_ms;
@@ -56,6 +55,36 @@ const struct mjob *model_job(const struct model *m, uint32_t k)
 static bool live(const struct mjob *j)
 {
     return j->state == M_WAITING || j->state == M_RUNNING;
+}
+
+bool model_is_live(const struct model *m, uint32_t k)
+{
+    return live(model_job(m, k));
+}
+
+bool model_find(const struct model *m, const struct id *id, uint32_t *k)
+{
+    for (uint32_t i = m->jobs_n; i > 0; i--)
+        if (m->jobs[i - 1].state != M_NONE && id_eq(&m->jobs[i - 1].id, id)) {
+            *k = i - 1;
+            return true;
+        }
+    return false;
+}
+
+void model_clock(struct model *m, struct now now)
+{
+    if (m->wall_max_ms < now.wall_ms)
+        m->wall_max_ms = now.wall_ms;
+}
+
+static void grow(struct model *m)
+{
+    struct mjob *jobs = mem_zalloc(2 * m->jobs_n * sizeof(*jobs));
+    memcpy(jobs, m->jobs, m->jobs_n * sizeof(*jobs));
+    mem_free(m->jobs);
+    m->jobs = jobs;
+    m->jobs_n *= 2;
 }
 
 /* --- changes that can be taken back -------------------------------------- */
@@ -88,6 +117,8 @@ static void become(struct model *m, struct mjob *j, enum mstate state)
     m->live -= live(j);
     j->state = state;
     m->live += live(j);
+    j->completed += state == M_COMPLETED;
+    j->failed += state == M_FAILED;
 }
 
 void model_committed(struct model *m, uint64_t index)
@@ -126,6 +157,8 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
                         uint8_t queue, uint32_t retries, uint64_t not_before_ms,
                         enum job_state state, struct now now)
 {
+    if (k == m->jobs_n)
+        grow(m);
     if (m->jobs[k].state != M_NONE)
         return "a job was added twice";
     bool later = not_before_ms > now.wall_ms;
@@ -138,6 +171,22 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
                        .not_before_ms = not_before_ms};
     become(m, j, M_WAITING);
     return NULL;
+}
+
+void model_scheduled(struct model *m, uint32_t k, uint32_t schedule)
+{
+    m->jobs[k].schedule = (uint8_t)(schedule + 1);
+}
+
+void model_ended(const struct model *m, uint32_t schedule, uint64_t *completed,
+                 uint64_t *failed)
+{
+    *completed = *failed = 0;
+    for (uint32_t k = 0; k < m->jobs_n; k++)
+        if (m->jobs[k].schedule == schedule + 1) {
+            *completed += m->jobs[k].completed;
+            *failed += m->jobs[k].failed;
+        }
 }
 
 static uint32_t crashes_since(const struct mjob *j, uint64_t wall_ms)
@@ -160,7 +209,8 @@ static bool maybe_poison(const struct model *m, const struct mjob *j,
                          struct now now)
 {
     return j->state == M_RUNNING && now.mono_ms >= j->lease_end_ms &&
-           crashes_since(j, lost_at(j, now) - m->crash_window_ms - SLACK_MS) +
+           crashes_since(j,
+                         lost_at(j, now) - m->crash_window_ms - m->slack_ms) +
                    1 >=
                m->crashes_max;
 }
@@ -198,14 +248,14 @@ const char *model_leased(struct model *m, uint32_t k,
         return "a held job was leased";
     if (was->cancelling)
         return "a job that was told to stop was leased again";
-    if (was->state == M_WAITING && was->not_before_ms > now.wall_ms)
+    if (was->state == M_WAITING && was->not_before_ms > m->wall_max_ms)
         return "a job was leased before its time";
     if (v->delivery <= was->delivery)
         return "the delivery number did not grow";
     struct mjob *j = change(m, k);
     if (j->state == M_RUNNING) {
         crashed(j, now);
-        if (crashes_since(j, now.wall_ms - m->crash_window_ms + SLACK_MS) >=
+        if (crashes_since(j, now.wall_ms - m->crash_window_ms + m->slack_ms) >=
             m->crashes_max)
             return "a poisonous job was leased again";
     }
@@ -220,9 +270,9 @@ const char *model_leased(struct model *m, uint32_t k,
 }
 
 /* Its execution may have ended without a word to its holder. */
-static bool overdue(const struct mjob *j, struct now now)
+static bool overdue(const struct model *m, const struct mjob *j, struct now now)
 {
-    return expired(j, now) || (j->cancelling && now.wall_ms >= j->force_ms);
+    return expired(j, now) || (j->cancelling && m->wall_max_ms >= j->force_ms);
 }
 
 /* Is this the token in force? Then a verb must succeed, unless the lease has
@@ -235,17 +285,18 @@ static enum standing standing(const struct model *m, const struct mjob *j,
     if (j->state == M_NONE || j->state == M_ERASED)
         return GONE;
     if (!live(j))
-        return now.wall_ms >= j->finished_ms + m->keep_ms ? GONE : ENDED;
+        return m->wall_max_ms >= j->finished_ms + m->keep_ms ? GONE : ENDED;
     if (j->state == M_RUNNING && j->delivery == delivery)
-        return overdue(j, now) ? OVERDUE : CURRENT;
+        return overdue(m, j, now) ? OVERDUE : CURRENT;
     return OLD;
 }
 
 static bool refusal_fits(const struct model *m, const struct mjob *j,
                          enum standing s, enum err rc, struct now now)
 {
-    bool poison = maybe_poison(m, j, now) ||
-                  (j->state == M_RUNNING && j->cancelling && overdue(j, now));
+    bool poison =
+        maybe_poison(m, j, now) ||
+        (j->state == M_RUNNING && j->cancelling && overdue(m, j, now));
     switch (s) {
     case CURRENT:
         return false;
@@ -367,9 +418,9 @@ bool model_sure(const struct model *m, uint32_t k, struct now now)
     if (j->state == M_NONE)
         return false;
     if (j->state == M_RUNNING)
-        return !overdue(j, now);
+        return !overdue(m, j, now);
     return j->state == M_WAITING || j->state == M_ERASED ||
-           now.wall_ms < j->finished_ms + m->keep_ms;
+           m->wall_max_ms < j->finished_ms + m->keep_ms;
 }
 
 static enum err verb_answer(const struct mjob *j, enum manage_verb verb)
@@ -456,12 +507,12 @@ const char *model_seen(struct model *m, uint32_t k, enum err rc,
     if (rc == ERR_NOTFOUND) {
         if (j->state == M_NONE || j->state == M_ERASED)
             return NULL;
-        if (j->cancelling && now.wall_ms >= j->told_ms + m->keep_ms) {
+        if (j->cancelling && m->wall_max_ms >= j->told_ms + m->keep_ms) {
             end(m, change(m, k), M_CANCELLED, 'c', now);
             return NULL;
         }
         /* What ends by poison keeps its own, longer retention. */
-        if (!live(j) && now.wall_ms >= j->finished_ms + m->keep_ms)
+        if (!live(j) && m->wall_max_ms >= j->finished_ms + m->keep_ms)
             return NULL;
         return "a job is missing";
     }
@@ -485,13 +536,13 @@ const char *model_seen(struct model *m, uint32_t k, enum err rc,
             return "a job is held, or is not, against what was said";
         return over || v->state == JOB_RUNNING ? "a waiting job is not" : NULL;
     case M_RUNNING:
-        if (j->cancelling && overdue(j, now) && v->state == JOB_CANCELLED) {
+        if (j->cancelling && overdue(m, j, now) && v->state == JOB_CANCELLED) {
             struct mjob *c = change(m, k);
             end(m, c, M_CANCELLED, 'c', now);
             c->finished_ms = v->finished_ms;
             return NULL;
         }
-        if (!overdue(j, now))
+        if (!overdue(m, j, now))
             return v->state == JOB_RUNNING ? NULL : "a leased job is not";
         if (v->state == JOB_FAILED && maybe_poison(m, j, now)) {
             end(m, change(m, k), M_FAILED, 'p', now);

@@ -31,8 +31,10 @@ enum mstate {
 struct mjob {
     struct id id;
     enum mstate state;
-    uint8_t queue, ended_by; /* verb that ended its last execution: a n r */
-    uint32_t ended;          /* and the delivery that it ended */
+    uint8_t queue, ended_by;    /* verb that ended its last execution: a n r */
+    uint32_t ended;             /* and the delivery that it ended */
+    uint8_t schedule;           /* that made it, and 1; 0: none */
+    uint32_t completed, failed; /* how often it has ended so */
     uint32_t retries, failures, delivery, epoch;
     uint64_t not_before_ms;                        /* wall */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
@@ -44,17 +46,30 @@ struct mjob {
 
 struct model;
 
-struct model *model_new(uint32_t jobs_max, uint64_t keep_ms,
-                        uint32_t crashes_max, uint64_t crash_window_ms);
+/* `jobs`: so many are expected; `slack_ms`: how far the wall clock may be set
+ * within the window in which crashes count. */
+struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
+                        uint64_t crash_window_ms, uint64_t slack_ms);
 void model_free(struct model **m);
 uint32_t model_jobs(const struct model *m);
 const struct mjob *model_job(const struct model *m, uint32_t k);
+/* By id; false: there is none. */
+bool model_find(const struct model *m, const struct id *id, uint32_t *k);
+bool model_is_live(const struct model *m, uint32_t k);
+/* The wall clock shows this: what becomes due has done so, even if the clock is
+ * set back. */
+void model_clock(struct model *m, struct now now);
 
 /* What the engine did; `k` is the job's number, which is its payload too. Each
  * returns NULL, or the sentence that says what must not be. */
 const char *model_added(struct model *m, uint32_t k, const struct id *id,
                         uint8_t queue, uint32_t retries, uint64_t not_before_ms,
                         enum job_state state, struct now now);
+/* It was made by this schedule. */
+void model_scheduled(struct model *m, uint32_t k, uint32_t schedule);
+/* How many of its jobs have completed and failed, ever. */
+void model_ended(const struct model *m, uint32_t schedule, uint64_t *completed,
+                 uint64_t *failed);
 const char *model_leased(struct model *m, uint32_t k,
                          const struct lease_view *v, uint8_t queue,
                          struct now now);

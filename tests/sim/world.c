@@ -1,4 +1,4 @@
-#include "world.h"
+#include "world_impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,81 +7,17 @@
 
 #include "util/alloc.h"
 #include "util/assert.h"
-#include "util/hash.h"
 #include "util/parse.h"
 
-#define QUEUES 3
-#define HELD_MAX 512 /* tokens that clients remember, also stale ones */
-#define LEASE_COUNT 8
+static const char *const queue_names[] = {"mail", "report", "{a}.b", "clock"};
 
-static const char *const queue_names[QUEUES] = {"mail", "report", "{a}.b"};
-
-enum op_kind {
-    OP_ADD,
-    OP_LEASE,
-    OP_ACK,
-    OP_NACK,
-    OP_RELEASE,
-    OP_EXTEND,
-    OP_GET,
-    OP_MANAGE,
-    OP_PURGE,
-    OP_KINDS
-};
-
-struct held {
-    uint32_t k, delivery, epoch;
-    char text[64];
-    uint8_t len;
-};
-
-struct op {
-    struct list in; /* world.fetching or world.answered */
-    enum op_kind kind;
-    uint8_t queue;
-    uint32_t k, count;
-    uint64_t delay_ms, lease_ms;
-    uint32_t retries, priority;
-    bool permanent;
-    enum manage_verb verb;
-    uint64_t force_ms;
-    struct held held;
-    struct gather *gather;
-    bool ready; /* its rows have come */
-    bool done;
-    uint64_t index; /* its answer may be seen from here on */
-    /* leases that the answer carries */
-    struct held got[LEASE_COUNT];
-    uint32_t got_n;
-};
-
-struct world {
-    const struct world_options *o;
-    struct world_report *r;
-    struct rng rng;
-    struct mem_disk *disk;
-    struct store *store;
-    struct engine *engine;
-    struct engine_config config;
-    struct now now;
-    uint64_t watch_us, watch_step;
-    uint64_t wall_skew_ms; /* added to the wall clock by steps */
-    struct model *model;
-    struct list fetching, answered;
-    struct held held[HELD_MAX];
-    uint32_t held_n, next_k;
-    uint64_t seen_index; /* clients have seen answers up to here */
-    bool draining;
-    struct errbuf e;
-};
-
-static void note(struct world *w, uint64_t a, uint64_t b)
+void note(struct world *w, uint64_t a, uint64_t b)
 {
     uint64_t both[3] = {w->r->hash, a, b};
     w->r->hash = hash64(slice_of(both, sizeof(both)));
 }
 
-static void violate(struct world *w, const struct op *op, const char *what)
+void violate(struct world *w, const struct op *op, const char *what)
 {
     if (what == NULL || w->r->violation[0] != '\0')
         return;
@@ -92,9 +28,7 @@ static void violate(struct world *w, const struct op *op, const char *what)
     w->r->at_op = w->r->ops;
 }
 
-static void trace(const struct world *w, const char *fmt, ...)
-    PRINTF_LIKE(2, 3);
-static void trace(const struct world *w, const char *fmt, ...)
+void trace(const struct world *w, const char *fmt, ...)
 {
     if (!w->o->trace)
         return;
@@ -107,9 +41,15 @@ static void trace(const struct world *w, const char *fmt, ...)
     (void)putchar('\n');
 }
 
-static bool chance(struct world *w, uint32_t per_1000)
+bool chance(struct world *w, uint32_t per_1000)
 {
     return rng_below(&w->rng, 1000) < per_1000;
+}
+
+/* Are there schedules to be watched? */
+static bool ticking(const struct world *w)
+{
+    return w->clocks != NULL && !w->draining;
 }
 
 /* --- operations ---------------------------------------------------------- */
@@ -161,7 +101,12 @@ static void on_lease(void *ud, const struct lease_view *v)
     struct world *w = a->w;
     struct op *op = a->op;
     uint64_t k = UINT32_MAX;
-    if (!parse_u64(v->payload, &k) || op->got_n >= LEASE_COUNT) {
+    uint32_t found = 0;
+    bool known = op->queue == CLOCK_QUEUE ? model_find(w->model, &v->id, &found)
+                                          : parse_u64(v->payload, &k);
+    if (op->queue == CLOCK_QUEUE)
+        k = found;
+    if (!known || op->got_n >= LEASE_COUNT) {
         violate(w, op, "a lease carries another payload, or too many came");
         return;
     }
@@ -252,7 +197,7 @@ static enum err run_verb(struct world *w, struct op *op)
     }
 }
 
-static enum err run_get(struct world *w, struct op *op)
+enum err look_at(struct world *w, struct op *op)
 {
     const struct mjob *j = model_job(w->model, op->k);
     char text[ID_TEXT_LEN];
@@ -346,11 +291,13 @@ static void op_run(struct world *w, struct op *op)
     else if (op->kind == OP_LEASE)
         rc = run_lease(w, op);
     else if (op->kind == OP_GET)
-        rc = run_get(w, op);
+        rc = look_at(w, op);
     else if (op->kind == OP_MANAGE)
         rc = run_manage(w, op);
     else if (op->kind == OP_PURGE)
         rc = run_purge(w, op);
+    else if (op->kind >= OP_SET)
+        rc = clock_run(w, op);
     else
         rc = run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -361,6 +308,8 @@ static void op_run(struct world *w, struct op *op)
     }
     if (rc != ERR_OK && rc != ERR_EMPTY)
         violate(w, op, w->e.text);
+    if (ticking(w))
+        clock_look(w);
     gather_release(op->gather);
     op->done = true;
     op->index = 0; /* the open entry */
@@ -372,7 +321,10 @@ static void op_start(struct world *w, enum op_kind kind)
     struct op *op = NEW(struct op);
     op->kind = kind;
     op->gather = gather_new(w->store);
-    op->queue = (uint8_t)rng_below(&w->rng, QUEUES);
+    op->queue = (uint8_t)rng_below(
+        &w->rng, kind == OP_LEASE && w->clocks != NULL ? QUEUES + 2 : QUEUES);
+    if (op->queue > CLOCK_QUEUE)
+        op->queue = CLOCK_QUEUE;
     switch (kind) {
     case OP_ADD:
         op->k = w->next_k++;
@@ -393,6 +345,14 @@ static void op_start(struct world *w, enum op_kind kind)
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
         op->verb = (enum manage_verb)(1 + rng_below(&w->rng, 6));
         op->force_ms = chance(w, 300) ? 0 : rng_below(&w->rng, 60000);
+        break;
+    case OP_SET:
+    case OP_DEL:
+    case OP_PAUSE:
+    case OP_RESUME:
+    case OP_RUN:
+    case OP_BACKFILL:
+        clock_draw(w, op);
         break;
     default: {
         /* Usually a fresh token and the last use of it; at times an old one
@@ -419,6 +379,8 @@ static enum op_kind pick(struct world *w)
         return w->held_n > 0 && r < 60 ? OP_ACK : OP_LEASE;
     if (chance(w, 2))
         return OP_PURGE;
+    if (w->clocks != NULL && chance(w, 150))
+        return clock_pick(w);
     if (r < 30 && w->next_k < model_jobs(w->model))
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
@@ -450,12 +412,16 @@ static void deliver(struct world *w)
         op_free(op);
     }
     model_durable(w->model, acked);
+    if (w->clocks != NULL)
+        clocks_durable(w->clocks, acked);
 }
 
 static void commit(struct world *w)
 {
     uint64_t index = engine_commit(w->engine, w->now);
     model_committed(w->model, index);
+    if (w->clocks != NULL)
+        clocks_committed(w->clocks, index);
     LIST_FOR (it, &w->answered) {
         struct op *op = CONTAINER_OF(it, struct op, in);
         if (op->index == 0)
@@ -476,6 +442,15 @@ static void check(struct world *w)
     w->r->checks++;
     if (engine_check(w->engine, &w->e) != ERR_OK)
         violate(w, NULL, w->e.text);
+    if (ticking(w))
+        clock_check(w);
+}
+
+static void see_clock(struct world *w)
+{
+    model_clock(w->model, w->now);
+    if (w->wall_max_ms < w->now.wall_ms)
+        w->wall_max_ms = w->now.wall_ms;
 }
 
 /* Long work stops early: so many us pass with each look at the watch. */
@@ -503,6 +478,8 @@ static void open_world(struct world *w)
     w->engine = engine_new(w->store, &w->config);
     w->watch_step = rng_below(&w->rng, 400);
     engine_set_watch(w->engine, watch_us, w);
+    if (w->clocks != NULL)
+        clock_listen(w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
             violate(w, NULL, w->e.text);
@@ -536,7 +513,10 @@ static void crash(struct world *w)
           (unsigned long long)survived);
     if (survived < w->seen_index || store_last(w->store) < survived)
         violate(w, NULL, "an entry that clients had seen is gone");
+    see_clock(w);
     model_crashed(w->model, survived, crash_mono_ms, w->now);
+    if (w->clocks != NULL)
+        clocks_crashed(w->clocks, survived);
     check(w);
 }
 
@@ -547,10 +527,27 @@ static void pass(struct world *w, uint64_t ms)
     w->r->simulated_ms += ms;
 }
 
+static void run_timers(struct world *w)
+{
+    uint64_t slices = ticking(w) ? 1 + rng_below(&w->rng, 100) : 4;
+    bool more = true;
+    for (uint64_t i = 0; more && i < slices && w->r->violation[0] == '\0';
+         i++) {
+        more = engine_tick(w->engine, w->now);
+        if (ticking(w))
+            clock_ticked(w);
+    }
+    if (ticking(w) && !more && engine_next_ms(w->engine, w->now) != UINT64_MAX)
+        clock_idle(w);
+}
+
 /* One tick, as the server makes it. */
 static void tick(struct world *w, uint32_t starts)
 {
+    see_clock(w);
     (void)engine_reap(w->engine, w->now);
+    if (ticking(w))
+        clock_look(w);
     LIST_FOR (it, &w->fetching) {
         struct op *op = CONTAINER_OF(it, struct op, in);
         if (op->ready)
@@ -558,9 +555,7 @@ static void tick(struct world *w, uint32_t starts)
     }
     for (uint32_t i = 0; i < starts; i++)
         op_start(w, pick(w));
-    bool more = true;
-    for (int i = 0; more && i < 4; i++)
-        more = engine_tick(w->engine, w->now);
+    run_timers(w);
     commit(w);
 }
 
@@ -585,18 +580,26 @@ static void advance(struct world *w)
         if (ms > 0)
             tick(w, 0);
     }
-    if (!w->o->calm && chance(w, 3)) /* somebody sets the clock */
+    if (w->o->calm)
+        return;
+    if (w->clocks != NULL && chance(w, 30))
+        clock_step(w);
+    else if (w->clocks == NULL && chance(w, 3)) /* somebody sets the clock */
         w->now.wall_ms += rng_below(&w->rng, 100000);
 }
 
 /* No more crashes and no more work: everything that was added must end. */
 static void drain(struct world *w)
 {
+    while (w->clocks != NULL && !clock_drained(w) && w->r->violation[0] == '\0')
+        tick(w, 0);
     w->draining = true;
+    w->config.slice_ops = 500;
+    engine_configure(w->engine, &w->config);
     for (int i = 0;
          i < 200000 && model_live(w->model) > 0 && w->r->violation[0] == '\0';
          i++) {
-        tick(w, 4);
+        tick(w, w->clocks == NULL ? 4 : 16);
         if (list_empty(&w->fetching))
             pass(w, i % 16 == 0 ? 60000 : 10);
         if (i % 400 == 399) /* poison is noticed by looking */
@@ -647,8 +650,11 @@ void world_run(const struct world_options *o, struct world_report *r)
     engine_config_default(&w->config);
     w->now = (struct now){1700000000000 + rng_below(&w->rng, 1000000000),
                           1000 + rng_below(&w->rng, 1000000)};
+    if (!o->calm && chance(w, 500))
+        clock_begin(w);
     w->model = model_new(o->ops, w->config.keep_ms, w->config.crashes_max,
-                         w->config.crash_window_ms);
+                         w->config.crash_window_ms,
+                         (w->clocks == NULL ? 1 : 20) * (uint64_t)3600000);
     open_world(w);
     uint32_t crashes = o->calm || chance(w, 200) ? 0 : 3;
     while (r->ops < o->ops && r->violation[0] == '\0') {
@@ -668,5 +674,6 @@ void world_run(const struct world_options *o, struct world_report *r)
         store_abandon(&w->store);
     mem_disk_free(&w->disk);
     model_free(&w->model);
+    clock_end(w);
     mem_free(w);
 }

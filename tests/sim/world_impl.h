@@ -1,0 +1,120 @@
+/* Inside of a world: what world.c (jobs, time, crashes) and world_clock.c
+ * (schedules) share. */
+#ifndef SIM_WORLD_IMPL_H
+#define SIM_WORLD_IMPL_H
+
+#include "clock.h"
+#include "util/hash.h"
+#include "world.h"
+
+#define QUEUES 3
+#define CLOCK_QUEUE QUEUES /* where schedules put their jobs */
+#define HELD_MAX 512       /* tokens that clients remember, also stale ones */
+#define LEASE_COUNT 8
+#define BORN_MAX 64 /* jobs of one alarm: a slice of a backfill */
+
+enum op_kind {
+    OP_ADD,
+    OP_LEASE,
+    OP_ACK,
+    OP_NACK,
+    OP_RELEASE,
+    OP_EXTEND,
+    OP_GET,
+    OP_MANAGE,
+    OP_PURGE,
+    /* of schedules, see world_clock.c */
+    OP_SET,
+    OP_DEL,
+    OP_PAUSE,
+    OP_RESUME,
+    OP_RUN,
+    OP_BACKFILL
+};
+
+struct held {
+    uint32_t k, delivery, epoch;
+    char text[64];
+    uint8_t len;
+};
+
+struct op {
+    struct list in; /* world.fetching or world.answered */
+    enum op_kind kind;
+    uint8_t queue;
+    uint32_t k, count;
+    uint64_t delay_ms, lease_ms;
+    uint32_t retries, priority;
+    bool permanent;
+    enum manage_verb verb;
+    uint64_t force_ms;
+    struct held held;
+    uint32_t schedule;
+    struct clock_settings set;
+    uint64_t from_ms, to_ms;
+    struct gather *gather;
+    bool ready; /* its rows have come */
+    bool done;
+    uint64_t index; /* its answer may be seen from here on */
+    /* leases that the answer carries */
+    struct held got[LEASE_COUNT];
+    uint32_t got_n;
+};
+
+struct world {
+    const struct world_options *o;
+    struct world_report *r;
+    struct rng rng;
+    struct mem_disk *disk;
+    struct store *store;
+    struct engine *engine;
+    struct engine_config config;
+    struct now now;
+    uint64_t watch_us, watch_step;
+    struct model *model;
+    struct clocks *clocks; /* NULL: a world without schedules */
+    uint32_t region;       /* where the clock is about to change */
+    uint64_t wall_max_ms;
+    struct id born[BORN_MAX]; /* jobs added since the last look */
+    uint32_t born_n;
+    uint64_t live[CLOCK_SCHEDULES]; /* as of the last look */
+    struct list fetching, answered;
+    struct held held[HELD_MAX];
+    uint32_t held_n, next_k;
+    uint64_t seen_index; /* clients have seen answers up to here */
+    bool draining;
+    struct errbuf e;
+};
+
+/* --- world.c ------------------------------------------------------------- */
+
+void note(struct world *w, uint64_t a, uint64_t b);
+void violate(struct world *w, const struct op *op, const char *what);
+void trace(const struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+bool chance(struct world *w, uint32_t per_1000);
+/* Ask for a job and tell its model. */
+enum err look_at(struct world *w, struct op *op);
+
+/* --- world_clock.c ------------------------------------------------------- */
+
+void clock_begin(struct world *w);
+void clock_end(struct world *w);
+/* An engine was made. */
+void clock_listen(struct world *w);
+/* Draw an operation, and run it. */
+enum op_kind clock_pick(struct world *w);
+void clock_draw(struct world *w, struct op *op);
+enum err clock_run(struct world *w, struct op *op);
+/* Something else than an alarm happened: jobs may have ended. */
+void clock_look(struct world *w);
+/* One slice of the engine went by. */
+void clock_ticked(struct world *w);
+/* Nothing is due any more. */
+void clock_idle(struct world *w);
+/* Count rows and jobs. */
+void clock_check(struct world *w);
+/* How far the wall clock may be set. */
+void clock_step(struct world *w);
+bool clock_drained(struct world *w);
+
+#endif
