@@ -1,7 +1,7 @@
 /* The simulation: the engine on a disk in memory, with a virtual clock, clients
- * that misbehave and crashes that lose the unsynced suffix. Half of the seeds
- * have schedules, around a change of some zone's clock, and a wall clock that
- * is set forwards and backwards.
+ * that misbehave and crashes that lose the unsynced suffix. A third of the
+ * seeds have schedules, around a change of some zone's clock, and a wall clock
+ * that is set forwards and backwards.
  *
  *   belfry-sim [--seeds n] [--first seed] [--ops n]   each seed runs twice, and
  *                                                     both must agree

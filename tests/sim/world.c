@@ -308,8 +308,6 @@ static void op_run(struct world *w, struct op *op)
     }
     if (rc != ERR_OK && rc != ERR_EMPTY)
         violate(w, op, w->e.text);
-    if (ticking(w))
-        clock_look(w);
     gather_release(op->gather);
     op->done = true;
     op->index = 0; /* the open entry */
@@ -546,8 +544,6 @@ static void tick(struct world *w, uint32_t starts)
 {
     see_clock(w);
     (void)engine_reap(w->engine, w->now);
-    if (ticking(w))
-        clock_look(w);
     LIST_FOR (it, &w->fetching) {
         struct op *op = CONTAINER_OF(it, struct op, in);
         if (op->ready)
@@ -555,6 +551,8 @@ static void tick(struct world *w, uint32_t starts)
     }
     for (uint32_t i = 0; i < starts; i++)
         op_start(w, pick(w));
+    if (ticking(w))
+        clock_look(w);
     run_timers(w);
     commit(w);
 }
@@ -650,7 +648,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     engine_config_default(&w->config);
     w->now = (struct now){1700000000000 + rng_below(&w->rng, 1000000000),
                           1000 + rng_below(&w->rng, 1000000)};
-    if (!o->calm && chance(w, 500))
+    if (!o->calm && chance(w, 300))
         clock_begin(w);
     w->model = model_new(o->ops, w->config.keep_ms, w->config.crashes_max,
                          w->config.crash_window_ms,

@@ -303,6 +303,14 @@ static void learn_ran(struct world *w, const struct op *op, enum err rc,
     object(w, op->schedule, clocks_ran(w->clocks, op->schedule, rc, v));
 }
 
+/* Jobs may have ended; nothing else may have happened. */
+static void look_one(struct world *w, uint32_t s)
+{
+    struct schedule_view v;
+    if (clocks_exists(w->clocks, s))
+        object(w, s, clocks_still(w->clocks, s, view(w, s, &v)));
+}
+
 enum err clock_run(struct world *w, struct op *op)
 {
     uint32_t s = op->schedule;
@@ -311,6 +319,7 @@ enum err clock_run(struct world *w, struct op *op)
     struct id id;
     uint64_t next_ms;
     enum err rc;
+    look_one(w, s); /* what it did in this tick so far is no work of ours */
     if (op->kind == OP_SET && !clocks_exists(w->clocks, s))
         resolve(w, s);
     if (op->kind == OP_SET)
@@ -356,11 +365,10 @@ enum err clock_run(struct world *w, struct op *op)
 
 void clock_look(struct world *w)
 {
-    struct schedule_view v;
     if (w->born_n > 0)
         violate(w, NULL, "a job was made without an alarm");
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
-        object(w, s, clocks_still(w->clocks, s, view(w, s, &v)));
+        look_one(w, s);
 }
 
 static void tell(struct world *w, uint32_t s, const struct schedule_view *v)
@@ -385,6 +393,8 @@ void clock_ticked(struct world *w)
         bool stopped;
         uint32_t mine = n > 0 && jobs[0].schedule == s ? n : 0;
         uint64_t next_ms = clocks_next_ms(w->clocks, s);
+        if (!clocks_exists(w->clocks, s) && mine == 0)
+            continue;
         const struct schedule_view *shown = view(w, s, &v);
         if (shown != NULL && (v.next_ms != next_ms || mine > 0))
             tell(w, s, shown);
@@ -467,7 +477,9 @@ static void check_jobs(struct world *w, uint32_t s)
 void clock_check(struct world *w)
 {
     struct engine_stats stats;
-    clock_look(w);
+    struct schedule_view v;
+    for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
+        object(w, s, clocks_still(w->clocks, s, view(w, s, &v)));
     check_alarms(w);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
         check_jobs(w, s);

@@ -105,7 +105,7 @@ void clock_listen(struct world *w);
 enum op_kind clock_pick(struct world *w);
 void clock_draw(struct world *w, struct op *op);
 enum err clock_run(struct world *w, struct op *op);
-/* Something else than an alarm happened: jobs may have ended. */
+/* Something else than alarms happened: jobs may have ended. */
 void clock_look(struct world *w);
 /* One slice of the engine went by. */
 void clock_ticked(struct world *w);
