@@ -195,18 +195,24 @@ static void an_idle_client_owns_no_buffers(void **state)
     rig_end(&r);
 }
 
+/* More than 4 kB that are not on the disk yet. */
+static void put_behind(struct rig *r, int writer)
+{
+    char line[256];
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(line, sizeof(line), "T.PUT %0200d\r\n", i);
+        rig_send(writer, line);
+    }
+    rig_turn(r);
+}
+
 static void while_the_disk_is_behind_only_free_commands_run(void **state)
 {
     (void)state;
     struct rig r;
     rig_begin(&r, "unsynced-max-bytes 4kb\n", &by_hand);
     int writer = rig_connect(&r), other = rig_connect(&r);
-    char line[256];
-    for (int i = 0; i < 100; i++) {
-        (void)snprintf(line, sizeof(line), "T.PUT %0200d\r\n", i);
-        rig_send(writer, line);
-    }
-    rig_turn(&r);
+    put_behind(&r, writer);
     assert_true(r.s->input_held);
     uint64_t last = store_last(r.s->store);
     rig_send(other, "T.FREE\r\nT.PUT b\r\nT.FREE\r\n");
@@ -250,12 +256,7 @@ static void input_that_goes_on_is_answered_without_another_event(void **state)
     struct rig r;
     rig_begin(&r, "unsynced-max-bytes 4kb\n", &by_hand);
     int writer = rig_connect(&r), other = rig_connect(&r);
-    char line[256];
-    for (int i = 0; i < 100; i++) {
-        (void)snprintf(line, sizeof(line), "T.PUT %0200d\r\n", i);
-        rig_send(writer, line);
-    }
-    rig_turn(&r);
+    put_behind(&r, writer);
     rig_send(other, "T.PUT b\r\n");
     rig_turn(&r);
     *mem_knobs(r.disk) = (struct mem_knobs){0};
