@@ -160,8 +160,8 @@ static void tick(struct side *s, unsigned clients)
         struct id id = id_of(t - 2, n);
         s->del(s, FAMILY_RUNS, key_run(&k, &id));
         s->del(s, FAMILY_JOBS, key_job(&k, &id));
-        put(s, FAMILY_DONE, key_done_job(&k, 1, &id), done_len);
-        put(s, FAMILY_DONE, key_done_index(&k, 1, n % 4, 1, t, &id), index_len);
+        put(s, FAMILY_PAST, key_past_job(&k, 1, &id), done_len);
+        put(s, FAMILY_INDEX, key_index(&k, 1, n % 4, 1, t, &id), index_len);
     }
     s->commit(s);
 }

@@ -228,17 +228,17 @@ static uint64_t rows_of(struct tally *t, enum family f)
     return n;
 }
 
-static bool check_done_row(struct slice key, struct slice value, void *ud)
+static bool check_index_row(struct slice key, struct slice value, void *ud)
 {
     struct tally *t = ud;
-    struct done_key k;
+    struct index_key k;
     (void)value;
-    if (!key_parse_done(key, &k)) {
-        violated(t, "a row of done is damaged", NULL);
+    if (!key_parse_index(key, &k) || k.queue >= t->e->queues_n ||
+        k.state >= JOB_STATES) {
+        violated(t, "a row of index is damaged", NULL);
         return false;
     }
-    if (k.kind == DONE_INDEX)
-        t->counts[k.queue * JOB_STATES + k.state]++;
+    t->counts[k.queue * JOB_STATES + k.state]++;
     return true;
 }
 
@@ -362,9 +362,9 @@ enum err engine_check(struct engine *e, struct errbuf *err)
     read_parked(&t);
     t.counts = mem_zalloc((e->queues_n + 1) * JOB_STATES * sizeof(uint64_t));
     check_jobs(&t);
-    if (store_scan(e->store, NULL, FAMILY_DONE, SLICE_EMPTY, SLICE_EMPTY,
-                   SIZE_MAX, check_done_row, &t, err) != ERR_OK)
-        violated(&t, "done cannot be read", NULL);
+    if (store_scan(e->store, NULL, FAMILY_INDEX, SLICE_EMPTY, SLICE_EMPTY,
+                   SIZE_MAX, check_index_row, &t, err) != ERR_OK)
+        violated(&t, "index cannot be read", NULL);
     if (store_scan(e->store, NULL, FAMILY_BODIES, SLICE_EMPTY, SLICE_EMPTY,
                    SIZE_MAX, check_body, &t, err) != ERR_OK)
         violated(&t, "bodies cannot be read", NULL);

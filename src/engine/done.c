@@ -146,7 +146,7 @@ static enum err look(struct engine *e, struct gather *g, const struct id *id,
                      uint32_t bucket, struct slice *value, struct errbuf *err)
 {
     struct key k;
-    return store_get(e->store, g, FAMILY_DONE, key_done_job(&k, bucket, id),
+    return store_get(e->store, g, FAMILY_PAST, key_past_job(&k, bucket, id),
                      value, err);
 }
 
@@ -224,12 +224,15 @@ bool done_forget(struct engine *e, struct now now)
 {
     if (e->buckets_n == 0 || e->buckets[0] > forget_until(e, now))
         return false;
+    static const enum family families[] = {FAMILY_DONE, FAMILY_PAST,
+                                           FAMILY_INDEX, FAMILY_LOGS};
     uint32_t bucket = e->buckets[0];
     struct key from, to;
     key_prefix_bucket(&from, bucket);
     key_after(&to, key_slice(&from));
-    store_del_range(e->store, FAMILY_DONE, key_slice(&from), key_slice(&to));
-    store_del_range(e->store, FAMILY_LOGS, key_slice(&from), key_slice(&to));
+    for (size_t i = 0; i < ARRAY_LEN(families); i++)
+        store_del_range(e->store, families[i], key_slice(&from),
+                        key_slice(&to));
     map_each(&e->done_counts, count_forget, e);
     memmove(e->buckets, e->buckets + 1,
             (e->buckets_n - 1) * sizeof(*e->buckets));

@@ -134,9 +134,9 @@ static void move_bodies(struct engine *e, struct gather *g, struct job *j,
         if (bucket != 0) {
             struct slice key =
                 b.part == BODY_EXECUTION
-                    ? key_done_exec(&k, bucket, &b.id, b.n)
-                    : key_done_body(&k, bucket, &b.id, b.part, b.n);
-            memcpy(store_put(e->store, FAMILY_DONE, key, len, false),
+                    ? key_past_exec(&k, bucket, &b.id, b.n)
+                    : key_past_body(&k, bucket, &b.id, b.part, b.n);
+            memcpy(store_put(e->store, FAMILY_PAST, key, len, false),
                    m.rows.data + at, len);
         }
         store_del(e->store, FAMILY_BODIES, key_body(&k, &b.id, b.part, b.n));
@@ -186,8 +186,8 @@ static void move_effects(struct engine *e, struct gather *g, struct job *j,
             struct slice effect =
                 slice_of(name.data + ID_LEN, name.len - ID_LEN);
             rec_mark_encode(
-                &mark, store_put(e->store, FAMILY_DONE,
-                                 key_done_effect(&k, bucket, &j->id, effect),
+                &mark, store_put(e->store, FAMILY_PAST,
+                                 key_past_effect(&k, bucket, &j->id, effect),
                                  rec_mark_size(&mark), false));
         }
         store_del(e->store, FAMILY_KEYS, key);
@@ -211,8 +211,8 @@ static void put_done(struct engine *e, const struct job *j, uint32_t bucket,
         exec = slice_of(e->scratch.data, len);
     }
     if (result.len > BODY_INLINE_MAX) {
-        memcpy(store_put(e->store, FAMILY_DONE,
-                         key_done_body(&k, bucket, &j->id, BODY_RESULT, 0),
+        memcpy(store_put(e->store, FAMILY_PAST,
+                         key_past_body(&k, bucket, &j->id, BODY_RESULT, 0),
                          result.len, fresh),
                result.data, result.len);
         result = SLICE_EMPTY;
@@ -227,13 +227,13 @@ static void put_done(struct engine *e, const struct job *j, uint32_t bucket,
                          .exec = exec,
                          .result = result,
                          .job = job_row(j)};
-    rec_done_encode(&r, store_put(e->store, FAMILY_DONE,
-                                  key_done_job(&k, bucket, &j->id),
+    rec_done_encode(&r, store_put(e->store, FAMILY_PAST,
+                                  key_past_job(&k, bucket, &j->id),
                                   rec_done_size(&r), fresh));
     struct rec_index i = {j->handler->set.id, (uint8_t)o->reason};
     rec_index_encode(
-        &i, store_put(e->store, FAMILY_DONE,
-                      key_done_index(&k, bucket, j->queue->set.id,
+        &i, store_put(e->store, FAMILY_INDEX,
+                      key_index(&k, bucket, j->queue->set.id,
                                      (uint8_t)state, now.wall_ms, &j->id),
                       rec_index_size(&i), fresh));
     done_note(e, bucket);

@@ -149,20 +149,20 @@ static enum err done_row(struct walk *w, struct slice key, struct slice value,
 {
     const struct job_filter *f = w->f;
     struct engine *e = w->e;
-    struct done_key d;
+    struct index_key d;
     struct key k;
     struct job_view v;
     (void)value;
-    if (!key_parse_done(key, &d) || d.kind != DONE_INDEX)
-        return err_set(err, ERR_CORRUPT, "family done: bad key of an index");
+    if (!key_parse_index(key, &d))
+        return err_set(err, ERR_CORRUPT, "family index: bad key");
     if (!state_fits(f, d.state) || !id_fits(f, &d.id) ||
         !in_range(d.time_ms, f->finished_from_ms, f->finished_to_ms))
         return ERR_OK;
     struct slice row;
-    enum err rc = store_get(e->store, w->g, FAMILY_DONE,
-                            key_done_job(&k, d.bucket, &d.id), &row, err);
+    enum err rc = store_get(e->store, w->g, FAMILY_PAST,
+                            key_past_job(&k, d.bucket, &d.id), &row, err);
     if (rc == ERR_NOTFOUND)
-        rc = err_set(err, ERR_CORRUPT, "family done: an index without its job");
+        rc = err_set(err, ERR_CORRUPT, "family index: a row without its job");
     if (rc == ERR_OK)
         rc = done_view(e, &d.id, row, &v, err);
     if (rc == ERR_OK)
@@ -262,10 +262,10 @@ static bool stretch(struct walk *w, const struct key *at, struct key *from,
             if (q != NULL && (!state_fits(f, s) || q->counts[s] == 0))
                 continue;
             if (q == NULL) {
-                key_prefix_done(from, b, DONE_INDEX);
+                key_prefix_bucket(from, b);
                 s = JOB_STATES; /* once */
             } else {
-                key_prefix_done_index(from, b, q->set.id, (uint8_t)s);
+                key_prefix_index(from, b, q->set.id, (uint8_t)s);
             }
             (void)key_after(to, key_slice(from));
             if (!before(at, to))
@@ -287,7 +287,7 @@ static enum err walk_done(struct walk *w, struct list_pos *pos, uint64_t count,
         pos->end = true;
         return ERR_OK;
     }
-    enum err rc = take_rows(w, FAMILY_DONE, &from, key_slice(&to), rows, count,
+    enum err rc = take_rows(w, FAMILY_INDEX, &from, key_slice(&to), rows, count,
                             &pos->next, &all, err);
     if (rc == ERR_OK && all)
         pos->next = to;

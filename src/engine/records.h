@@ -240,7 +240,7 @@ enum reason {
     REC_EXEC_V1(X)     \
     X(bytes, usage)
 
-/* done, DONE_JOB: `exec` is the last execution (empty: there was none), `job`
+/* past, PAST_JOB: `exec` is the last execution (empty: there was none), `job`
  * the row it had when alive. `e` with exec's n makes the token that ended it.*/
 #define REC_DONE_V1(X)  \
     X(u8, state)        \
@@ -252,7 +252,7 @@ enum reason {
     X(bytes, result)    \
     X(bytes, job)
 
-/* done, DONE_INDEX */
+/* index */
 #define REC_INDEX_V1(X) \
     X(u32, handler)     \
     X(u8, reason)

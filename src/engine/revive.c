@@ -60,11 +60,11 @@ static bool next_row(const struct kept *k, size_t *at, struct slice *key,
 }
 
 static enum err scan(struct engine *e, struct gather *g, struct kept *k,
-                     enum done_kind kind, struct errbuf *err)
+                     enum past_kind kind, struct errbuf *err)
 {
     struct key from, to;
-    key_prefix_done_id(&from, k->bucket, kind, &k->id);
-    return store_scan(e->store, g, FAMILY_DONE, key_slice(&from),
+    key_prefix_past(&from, k->bucket, &k->id, kind);
+    return store_scan(e->store, g, FAMILY_PAST, key_slice(&from),
                       key_after(&to, key_slice(&from)), SIZE_MAX, copy_row,
                       &k->rows, err);
 }
@@ -80,7 +80,7 @@ static enum err decode(struct engine *e, struct kept *k, struct errbuf *err)
         (k->r.more.len > 0 && !rec_more_decode(&k->m, k->r.more)) ||
         (k->m.owner != 0 &&
          (k->m.owner >= e->owners_n || e->owners[k->m.owner] == NULL)))
-        return err_set(err, ERR_CORRUPT, "family done: bad row of a job");
+        return err_set(err, ERR_CORRUPT, "family past: bad row of a job");
     return ERR_OK;
 }
 
@@ -97,12 +97,12 @@ static enum err kept_read(struct engine *e, struct gather *g,
     buf_add_slice(&k->value, value);
     rc = decode(e, k, err);
     if (rc == ERR_OK && (k->r.flags & JOBF_EXECUTIONS) != 0)
-        rc = scan(e, g, k, DONE_EXEC, err);
+        rc = scan(e, g, k, PAST_EXEC, err);
     if (rc == ERR_OK && ((k->r.flags & (JOBF_BODY | JOBF_CHECKPOINT)) != 0 ||
                          k->d.has_result == 2))
-        rc = scan(e, g, k, DONE_BODY, err);
+        rc = scan(e, g, k, PAST_BODY, err);
     if (rc == ERR_OK && (k->r.flags & JOBF_EFFECTS) != 0)
-        rc = scan(e, g, k, DONE_EFFECT, err);
+        rc = scan(e, g, k, PAST_EFFECT, err);
     if (rc == ERR_OK && (k->r.flags & JOBF_SCHEDULE) != 0)
         rc = schedule_revive_gather(e, g, k->m.schedule, err);
     return rc;
@@ -115,14 +115,14 @@ static void erase_rows(struct engine *e, const struct kept *k)
     struct key key;
     struct slice row, value;
     for (size_t at = 0; next_row(k, &at, &row, &value);)
-        store_del(e->store, FAMILY_DONE, row);
+        store_del(e->store, FAMILY_PAST, row);
     if (k->m.name.len > 0)
         store_del(e->store, FAMILY_DONE,
                   key_done_alias(&key, k->bucket, k->m.name));
-    store_del(e->store, FAMILY_DONE,
-              key_done_index(&key, k->bucket, k->r.queue, k->d.state,
+    store_del(e->store, FAMILY_INDEX,
+              key_index(&key, k->bucket, k->r.queue, k->d.state,
                              k->d.finished_ms, &k->id));
-    store_del(e->store, FAMILY_DONE, key_done_job(&key, k->bucket, &k->id));
+    store_del(e->store, FAMILY_PAST, key_past_job(&key, k->bucket, &k->id));
     done_count(e, k->bucket, k->r.queue, (enum job_state)k->d.state, -1);
 }
 
@@ -311,19 +311,19 @@ static void put_effect(struct engine *e, const struct id *id,
 static void put_rows(struct engine *e, const struct kept *k)
 {
     struct slice row, value;
-    struct done_key d;
+    struct past_key d;
     struct key key;
     for (size_t at = 0; next_row(k, &at, &row, &value);) {
-        if (!key_parse_done(row, &d))
+        if (!key_parse_past(row, &d))
             continue;
-        if (d.kind == DONE_EXEC)
+        if (d.kind == PAST_EXEC)
             put_execution(e, &k->id, d.n, value);
-        else if (d.kind == DONE_BODY && d.part != BODY_RESULT)
+        else if (d.kind == PAST_BODY && d.part != BODY_RESULT)
             memcpy(store_put(e->store, FAMILY_BODIES,
                              key_body(&key, &k->id, d.part, d.n), value.len,
                              false),
                    value.data, value.len);
-        else if (d.kind == DONE_EFFECT && d.name.len <= UNIQUE_MAX)
+        else if (d.kind == PAST_EFFECT && d.name.len <= UNIQUE_MAX)
             put_effect(e, &k->id, d.name);
     }
     if (k->d.exec.len > 0)

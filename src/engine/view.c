@@ -44,7 +44,7 @@ bool word_next(struct slice *list, struct slice *word)
 
 static enum err bad_done(struct errbuf *err)
 {
-    return err_set(err, ERR_CORRUPT, "family done: bad row of a job");
+    return err_set(err, ERR_CORRUPT, "family past: bad row of a job");
 }
 
 enum err job_state_of(struct engine *e, struct gather *g, const struct id *id,
@@ -235,12 +235,12 @@ static enum err done_bodies(struct engine *e, struct gather *g, uint32_t bucket,
         return bad_done(err);
     bool result = d.has_result == 2, payload = (r.flags & JOBF_BODY) != 0;
     if (payload)
-        rc = store_get(e->store, g, FAMILY_DONE,
-                       key_done_body(&k, bucket, id, BODY_PAYLOAD, 0),
+        rc = store_get(e->store, g, FAMILY_PAST,
+                       key_past_body(&k, bucket, id, BODY_PAYLOAD, 0),
                        &v->payload, err);
     if (result)
-        rc2 = store_get(e->store, g, FAMILY_DONE,
-                        key_done_body(&k, bucket, id, BODY_RESULT, 0),
+        rc2 = store_get(e->store, g, FAMILY_PAST,
+                        key_past_body(&k, bucket, id, BODY_RESULT, 0),
                         &v->result, err);
     return rc != ERR_OK ? rc : rc2;
 }
@@ -375,8 +375,8 @@ static enum err done_executions(struct engine *e, struct gather *g,
     if (!rec_done_decode(&d, buf_slice(&e->shown)) ||
         (d.exec.len > 0 && !rec_exec_decode(&x, d.exec)))
         return bad_done(err);
-    key_prefix_done_id(&from, bucket, DONE_EXEC, id);
-    rc = store_scan(e->store, g, FAMILY_DONE, key_slice(&from),
+    key_prefix_past(&from, bucket, id, PAST_EXEC);
+    rc = store_scan(e->store, g, FAMILY_PAST, key_slice(&from),
                     key_after(&to, key_slice(&from)), SIZE_MAX, tell_row, w,
                     err);
     if (rc == ERR_OK && d.exec.len > 0)

@@ -71,7 +71,7 @@
  * 3 us).
  *
  * What is finished is filed under the hour in which it will be forgotten
- * (`done`, `logs`), so forgetting is one range deletion and leaves nothing
+ * (`done`, `past`, `index`, `logs`), so forgetting is one range deletion and leaves nothing
  * behind.
  *
  *

@@ -228,43 +228,13 @@ struct slice key_audit(struct key *k, uint64_t seq)
     return key_prefix_due(k, seq);
 }
 
-/* --- the family done ----------------------------------------------------- */
+/* --- what is finished ---------------------------------------------------- */
 
 struct slice key_prefix_done(struct key *k, uint32_t bucket,
                              enum done_kind kind)
 {
     key_prefix_bucket(k, bucket);
     add_u8(k, (uint8_t)kind);
-    return key_slice(k);
-}
-
-struct slice key_prefix_done_id(struct key *k, uint32_t bucket,
-                                enum done_kind kind, const struct id *id)
-{
-    key_prefix_done(k, bucket, kind);
-    add_id(k, id);
-    return key_slice(k);
-}
-
-struct slice key_done_job(struct key *k, uint32_t bucket, const struct id *id)
-{
-    return key_prefix_done_id(k, bucket, DONE_JOB, id);
-}
-
-struct slice key_done_exec(struct key *k, uint32_t bucket, const struct id *id,
-                           uint32_t n)
-{
-    key_prefix_done_id(k, bucket, DONE_EXEC, id);
-    add_u32(k, n);
-    return key_slice(k);
-}
-
-struct slice key_done_body(struct key *k, uint32_t bucket, const struct id *id,
-                           uint8_t part, uint32_t n)
-{
-    key_prefix_done_id(k, bucket, DONE_BODY, id);
-    add_u8(k, part);
-    add_u32(k, n);
     return key_slice(k);
 }
 
@@ -275,39 +245,12 @@ struct slice key_done_alias(struct key *k, uint32_t bucket, struct slice name)
     return key_slice(k);
 }
 
-struct slice key_done_effect(struct key *k, uint32_t bucket,
-                             const struct id *id, struct slice key)
-{
-    key_prefix_done_id(k, bucket, DONE_EFFECT, id);
-    add_rest(k, key);
-    return key_slice(k);
-}
-
 struct slice key_done_key(struct key *k, uint32_t bucket, uint8_t kind,
                           struct slice key)
 {
     key_prefix_done(k, bucket, DONE_KEY);
     add_u8(k, kind);
     add_rest(k, key);
-    return key_slice(k);
-}
-
-struct slice key_prefix_done_index(struct key *k, uint32_t bucket,
-                                   uint32_t queue, uint8_t state)
-{
-    key_prefix_done(k, bucket, DONE_INDEX);
-    add_u32(k, queue);
-    add_u8(k, state);
-    return key_slice(k);
-}
-
-struct slice key_done_index(struct key *k, uint32_t bucket, uint32_t queue,
-                            uint8_t state, uint64_t time_ms,
-                            const struct id *id)
-{
-    key_prefix_done_index(k, bucket, queue, state);
-    add_u64(k, time_ms);
-    add_id(k, id);
     return key_slice(k);
 }
 
@@ -336,6 +279,63 @@ struct slice key_done_count(struct key *k, uint32_t bucket, uint32_t queue,
     key_prefix_done(k, bucket, DONE_COUNT);
     add_u32(k, queue);
     add_u8(k, state);
+    return key_slice(k);
+}
+
+struct slice key_prefix_past(struct key *k, uint32_t bucket,
+                             const struct id *id, enum past_kind kind)
+{
+    key_prefix_bucket(k, bucket);
+    add_id(k, id);
+    add_u8(k, (uint8_t)kind);
+    return key_slice(k);
+}
+
+struct slice key_past_job(struct key *k, uint32_t bucket, const struct id *id)
+{
+    return key_prefix_past(k, bucket, id, PAST_JOB);
+}
+
+struct slice key_past_exec(struct key *k, uint32_t bucket, const struct id *id,
+                           uint32_t n)
+{
+    key_prefix_past(k, bucket, id, PAST_EXEC);
+    add_u32(k, n);
+    return key_slice(k);
+}
+
+struct slice key_past_body(struct key *k, uint32_t bucket, const struct id *id,
+                           uint8_t part, uint32_t n)
+{
+    key_prefix_past(k, bucket, id, PAST_BODY);
+    add_u8(k, part);
+    add_u32(k, n);
+    return key_slice(k);
+}
+
+struct slice key_past_effect(struct key *k, uint32_t bucket,
+                             const struct id *id, struct slice key)
+{
+    key_prefix_past(k, bucket, id, PAST_EFFECT);
+    add_rest(k, key);
+    return key_slice(k);
+}
+
+struct slice key_prefix_index(struct key *k, uint32_t bucket, uint32_t queue,
+                              uint8_t state)
+{
+    key_prefix_bucket(k, bucket);
+    add_u32(k, queue);
+    add_u8(k, state);
+    return key_slice(k);
+}
+
+struct slice key_index(struct key *k, uint32_t bucket, uint32_t queue,
+                       uint8_t state, uint64_t time_ms, const struct id *id)
+{
+    key_prefix_index(k, bucket, queue, state);
+    add_u64(k, time_ms);
+    add_id(k, id);
     return key_slice(k);
 }
 

@@ -16,15 +16,16 @@
  *     keys     kind u8, key
  *     deps     parent id, child id
  *     done     bucket u32, kind u8, then by kind:
- *                job     id
- *                exec    id, n u32
- *                body    id, part u8, n u32
  *                alias   name
- *                effect  id, key
  *                key     kind u8, key
- *                index   queue u32, state u8, time u64, id
  *                extra   kind u8, len u8, value, time u64, id
  *                count   queue u32, state u8
+ *     past     bucket u32, id, kind u8, then by kind:
+ *                job     nothing
+ *                exec    n u32
+ *                body    part u8, n u32
+ *                effect  key
+ *     index    bucket u32, queue u32, state u8, time u64, id
  *     logs     bucket u32, id, n u32, sequence u32
  *     stats    len u8, subject, hour u32
  *     audit    sequence u64
@@ -85,30 +86,32 @@ struct slice key_log(struct key *k, uint32_t bucket, const struct id *id,
 struct slice key_stat(struct key *k, struct slice subject, uint32_t hour);
 struct slice key_audit(struct key *k, uint64_t seq);
 
-/* Stored numbers of what stands in a bucket of `done`. */
+/* Stored numbers of what stands in a bucket of `done`, and behind an id in one
+ * of `past`. */
 enum done_kind {
-    DONE_JOB = 1,
-    DONE_EXEC = 2,
-    DONE_BODY = 3,
     DONE_ALIAS = 4,
-    DONE_EFFECT = 5,
     DONE_KEY = 6,
-    DONE_INDEX = 7,
     DONE_EXTRA = 8,
     DONE_COUNT = 9,
 };
+enum past_kind {
+    PAST_JOB = 1,
+    PAST_EXEC = 2,
+    PAST_BODY = 3,
+    PAST_EFFECT = 5,
+};
 
-struct slice key_done_job(struct key *k, uint32_t bucket, const struct id *id);
-struct slice key_done_exec(struct key *k, uint32_t bucket, const struct id *id,
+struct slice key_past_job(struct key *k, uint32_t bucket, const struct id *id);
+struct slice key_past_exec(struct key *k, uint32_t bucket, const struct id *id,
                            uint32_t n);
-struct slice key_done_body(struct key *k, uint32_t bucket, const struct id *id,
+struct slice key_past_body(struct key *k, uint32_t bucket, const struct id *id,
                            uint8_t part, uint32_t n);
 struct slice key_done_alias(struct key *k, uint32_t bucket, struct slice name);
-struct slice key_done_effect(struct key *k, uint32_t bucket,
+struct slice key_past_effect(struct key *k, uint32_t bucket,
                              const struct id *id, struct slice key);
 struct slice key_done_key(struct key *k, uint32_t bucket, uint8_t kind,
                           struct slice key);
-struct slice key_done_index(struct key *k, uint32_t bucket, uint32_t queue,
+struct slice key_index(struct key *k, uint32_t bucket, uint32_t queue,
                             uint8_t state, uint64_t time_ms,
                             const struct id *id);
 struct slice key_done_extra(struct key *k, uint32_t bucket, uint8_t kind,
@@ -150,11 +153,25 @@ struct body_key {
 struct done_key {
     uint32_t bucket;
     uint8_t kind; /* enum done_kind */
-    struct id id;
-    uint32_t n, queue;
-    uint8_t part, state, key_kind;
-    struct slice name; /* alias, effect's or other key, extra's value */
+    uint8_t state, key_kind;
+    uint32_t queue;
+    struct slice name; /* alias, key, extra's value */
     uint64_t time_ms;
+    struct id id;
+};
+struct past_key {
+    uint32_t bucket;
+    struct id id;
+    uint8_t kind; /* enum past_kind */
+    uint8_t part;
+    uint32_t n;
+    struct slice name; /* of an effect */
+};
+struct index_key {
+    uint32_t bucket, queue;
+    uint8_t state;
+    uint64_t time_ms;
+    struct id id;
 };
 
 MUST_USE bool key_parse_named(struct slice from, uint8_t *kind,
@@ -173,6 +190,8 @@ MUST_USE bool key_parse_stat(struct slice from, struct slice *subject,
                              uint32_t *hour);
 MUST_USE bool key_parse_audit(struct slice from, uint64_t *seq);
 MUST_USE bool key_parse_done(struct slice from, struct done_key *out);
+MUST_USE bool key_parse_past(struct slice from, struct past_key *out);
+MUST_USE bool key_parse_index(struct slice from, struct index_key *out);
 
 /* Are these bytes a key of that family? For verification. */
 MUST_USE bool key_valid(enum family f, struct slice from);
@@ -192,12 +211,13 @@ struct slice key_prefix_body(struct key *k, const struct id *id);
 struct slice key_prefix_body_part(struct key *k, const struct id *id,
                                   uint8_t part);
 struct slice key_prefix_dep(struct key *k, const struct id *parent);
-struct slice key_prefix_bucket(struct key *k, uint32_t bucket); /* done, logs */
+/* done, past, index, logs */
+struct slice key_prefix_bucket(struct key *k, uint32_t bucket);
 struct slice key_prefix_done(struct key *k, uint32_t bucket,
                              enum done_kind kind);
-struct slice key_prefix_done_id(struct key *k, uint32_t bucket,
-                                enum done_kind kind, const struct id *id);
-struct slice key_prefix_done_index(struct key *k, uint32_t bucket,
+struct slice key_prefix_past(struct key *k, uint32_t bucket,
+                             const struct id *id, enum past_kind kind);
+struct slice key_prefix_index(struct key *k, uint32_t bucket,
                                    uint32_t queue, uint8_t state);
 struct slice key_prefix_done_extra(struct key *k, uint32_t bucket, uint8_t kind,
                                    struct slice value);

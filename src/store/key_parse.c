@@ -170,34 +170,12 @@ bool key_parse_done(struct slice from, struct done_key *out)
     out->bucket = get_u32(&r);
     out->kind = get_u8(&r);
     switch (out->kind) {
-    case DONE_JOB:
-        out->id = get_id(&r);
-        break;
-    case DONE_EXEC:
-        out->id = get_id(&r);
-        out->n = get_u32(&r);
-        break;
-    case DONE_BODY:
-        out->id = get_id(&r);
-        out->part = get_u8(&r);
-        out->n = get_u32(&r);
-        break;
     case DONE_ALIAS:
-        out->name = get_rest(&r);
-        break;
-    case DONE_EFFECT:
-        out->id = get_id(&r);
         out->name = get_rest(&r);
         break;
     case DONE_KEY:
         out->key_kind = get_u8(&r);
         out->name = get_rest(&r);
-        break;
-    case DONE_INDEX:
-        out->queue = get_u32(&r);
-        out->state = get_u8(&r);
-        out->time_ms = get_u64(&r);
-        out->id = get_id(&r);
         break;
     case DONE_EXTRA:
         out->key_kind = get_u8(&r);
@@ -215,6 +193,43 @@ bool key_parse_done(struct slice from, struct done_key *out)
     return done(&r);
 }
 
+bool key_parse_past(struct slice from, struct past_key *out)
+{
+    struct reader r = reader(from);
+    memset(out, 0, sizeof(*out));
+    out->bucket = get_u32(&r);
+    out->id = get_id(&r);
+    out->kind = get_u8(&r);
+    switch (out->kind) {
+    case PAST_JOB:
+        break;
+    case PAST_EXEC:
+        out->n = get_u32(&r);
+        break;
+    case PAST_BODY:
+        out->part = get_u8(&r);
+        out->n = get_u32(&r);
+        break;
+    case PAST_EFFECT:
+        out->name = get_rest(&r);
+        break;
+    default:
+        return false;
+    }
+    return done(&r);
+}
+
+bool key_parse_index(struct slice from, struct index_key *out)
+{
+    struct reader r = reader(from);
+    out->bucket = get_u32(&r);
+    out->queue = get_u32(&r);
+    out->state = get_u8(&r);
+    out->time_ms = get_u64(&r);
+    out->id = get_id(&r);
+    return done(&r);
+}
+
 bool key_valid(enum family f, struct slice from)
 {
     union {
@@ -225,6 +240,8 @@ bool key_valid(enum family f, struct slice from)
         struct log_key log;
         struct body_key body;
         struct done_key done;
+        struct past_key past;
+        struct index_key index;
     } u;
     struct slice name;
     uint64_t seq;
@@ -253,6 +270,10 @@ bool key_valid(enum family f, struct slice from)
         return key_parse_dep(from, &u.ids[0], &u.ids[1]);
     case FAMILY_DONE:
         return key_parse_done(from, &u.done);
+    case FAMILY_PAST:
+        return key_parse_past(from, &u.past);
+    case FAMILY_INDEX:
+        return key_parse_index(from, &u.index);
     case FAMILY_LOGS:
         return key_parse_log(from, &u.log);
     case FAMILY_STATS:

@@ -151,7 +151,8 @@ static void fill_batch(struct rocks *r, const struct generation *g)
  * crash before would bring rows back without those that went with the file. */
 static void note_dropped(struct rocks *r, const struct generation *g)
 {
-    static const enum family families[] = {FAMILY_DONE, FAMILY_LOGS};
+    static const enum family families[] = {FAMILY_DONE, FAMILY_PAST,
+                                           FAMILY_INDEX, FAMILY_LOGS};
     for (size_t i = 0; i < ARRAY_LEN(families); i++) {
         const struct ranges *ranges = &g->ranges[families[i]];
         for (size_t k = 0; k < ranges->len; k++) {

@@ -63,9 +63,6 @@ static enum err set_options(struct rocks_base *b,
                             const struct rocks_base_options *o,
                             struct errbuf *e)
 {
-    /* Level 0, the first one below it, and (the last counts on) all others. */
-    static const int levels[] = {rocksdb_no_compression,
-                                 rocksdb_lz4_compression};
     rocksdb_options_t *opt = b->options = rocksdb_options_create();
     rocksdb_options_set_create_if_missing(opt, !o->read_only);
     rocksdb_options_set_create_missing_column_families(opt, !o->read_only);
@@ -83,9 +80,9 @@ static enum err set_options(struct rocks_base *b,
     rocksdb_options_set_level0_slowdown_writes_trigger(opt, 40);
     rocksdb_options_set_level0_stop_writes_trigger(opt, 80);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(opt, 1);
-    /* What is flushed is compacted soon: only that is worth compressing. */
+    /* The same on all levels: files of rows in order of time, as finished jobs
+     * are, then sink to the last level by name alone, never rewritten. */
     rocksdb_options_set_compression(opt, rocksdb_lz4_compression);
-    rocksdb_options_set_compression_per_level(opt, levels, ARRAY_LEN(levels));
     rocksdb_options_set_level0_file_num_compaction_trigger(opt, 8);
     /* Smooth the writes of flushes, which compete with fdatasync. */
     rocksdb_options_set_bytes_per_sync(opt, (uint64_t)1 << 20);

@@ -207,17 +207,17 @@ static void keys_are_those_that_were_released(void **state)
     KEY("log", FAMILY_LOGS, key_log(&k, 472222, &a, 5, 6));
     KEY("stat", FAMILY_STATS, key_stat(&k, SLICE_LIT("emails"), 472222));
     KEY("audit", FAMILY_AUDIT, key_audit(&k, 99));
-    KEY("done_job", FAMILY_DONE, key_done_job(&k, 472222, &a));
-    KEY("done_exec", FAMILY_DONE, key_done_exec(&k, 472222, &a, 3));
-    KEY("done_body", FAMILY_DONE, key_done_body(&k, 472222, &a, 1, 0));
+    KEY("past_job", FAMILY_PAST, key_past_job(&k, 472222, &a));
+    KEY("past_exec", FAMILY_PAST, key_past_exec(&k, 472222, &a, 3));
+    KEY("past_body", FAMILY_PAST, key_past_body(&k, 472222, &a, 1, 0));
     KEY("done_alias", FAMILY_DONE,
         key_done_alias(&k, 472222, SLICE_LIT("order-7")));
-    KEY("done_effect", FAMILY_DONE,
-        key_done_effect(&k, 472222, &a, SLICE_LIT("mail")));
+    KEY("past_effect", FAMILY_PAST,
+        key_past_effect(&k, 472222, &a, SLICE_LIT("mail")));
     KEY("done_key", FAMILY_DONE,
         key_done_key(&k, 472222, 2, SLICE_LIT("user:7")));
-    KEY("done_index", FAMILY_DONE,
-        key_done_index(&k, 472222, 1, 4, 1700000000123, &a));
+    KEY("index", FAMILY_INDEX,
+        key_index(&k, 472222, 1, 4, 1700000000123, &a));
     KEY("done_extra", FAMILY_DONE,
         key_done_extra(&k, 472222, 2, api, 1700000000123, &a));
     KEY("done_count", FAMILY_DONE, key_done_count(&k, 472222, 1, 4));
