@@ -231,11 +231,11 @@ static void put_done(struct engine *e, const struct job *j, uint32_t bucket,
                                   key_past_job(&k, bucket, &j->id),
                                   rec_done_size(&r), fresh));
     struct rec_index i = {j->handler->set.id, (uint8_t)o->reason};
-    rec_index_encode(
-        &i, store_put(e->store, FAMILY_INDEX,
-                      key_index(&k, bucket, j->queue->set.id,
-                                     (uint8_t)state, now.wall_ms, &j->id),
-                      rec_index_size(&i), fresh));
+    rec_index_encode(&i,
+                     store_put(e->store, FAMILY_INDEX,
+                               key_index(&k, bucket, j->queue->set.id,
+                                         (uint8_t)state, now.wall_ms, &j->id),
+                               rec_index_size(&i), fresh));
     done_note(e, bucket);
     done_count(e, bucket, j->queue->set.id, state, 1);
 }

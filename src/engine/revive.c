@@ -121,7 +121,7 @@ static void erase_rows(struct engine *e, const struct kept *k)
                   key_done_alias(&key, k->bucket, k->m.name));
     store_del(e->store, FAMILY_INDEX,
               key_index(&key, k->bucket, k->r.queue, k->d.state,
-                             k->d.finished_ms, &k->id));
+                        k->d.finished_ms, &k->id));
     store_del(e->store, FAMILY_PAST, key_past_job(&key, k->bucket, &k->id));
     done_count(e, k->bucket, k->r.queue, (enum job_state)k->d.state, -1);
 }

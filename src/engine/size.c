@@ -87,7 +87,6 @@ static enum err done_bytes(struct engine *e, struct gather *g,
                            const struct id *id, uint64_t *bytes,
                            struct errbuf *err)
 {
-    static const enum done_kind kinds[] = {DONE_EXEC, DONE_BODY, DONE_EFFECT};
     struct job_view v;
     struct slice value;
     uint32_t bucket;
@@ -97,15 +96,11 @@ static enum err done_bytes(struct engine *e, struct gather *g,
         rc = done_view(e, id, value, &v, err);
     if (rc != ERR_OK)
         return rc;
-    *bytes = key_done_job(&k, bucket, id).len + value.len +
-             key_done_index(&k, bucket, 0, 0, 0, id).len + SMALL_VALUE;
+    *bytes = key_index(&k, bucket, 0, 0, 0, id).len + SMALL_VALUE;
     if (v.name.len > 0)
         *bytes += key_done_alias(&k, bucket, v.name).len + ID_LEN;
-    for (size_t i = 0; i < ARRAY_LEN(kinds) && rc == ERR_OK; i++) {
-        key_prefix_done_id(&k, bucket, kinds[i], id);
-        rc = add_rows(e, g, FAMILY_DONE, &k, bytes, err);
-    }
-    return rc;
+    key_prefix_past_id(&k, bucket, id);
+    return add_rows(e, g, FAMILY_PAST, &k, bytes, err);
 }
 
 enum err engine_job_bytes(struct engine *e, struct gather *g, struct slice ref,

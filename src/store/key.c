@@ -282,11 +282,18 @@ struct slice key_done_count(struct key *k, uint32_t bucket, uint32_t queue,
     return key_slice(k);
 }
 
-struct slice key_prefix_past(struct key *k, uint32_t bucket,
-                             const struct id *id, enum past_kind kind)
+struct slice key_prefix_past_id(struct key *k, uint32_t bucket,
+                                const struct id *id)
 {
     key_prefix_bucket(k, bucket);
     add_id(k, id);
+    return key_slice(k);
+}
+
+struct slice key_prefix_past(struct key *k, uint32_t bucket,
+                             const struct id *id, enum past_kind kind)
+{
+    key_prefix_past_id(k, bucket, id);
     add_u8(k, (uint8_t)kind);
     return key_slice(k);
 }

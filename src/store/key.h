@@ -112,8 +112,7 @@ struct slice key_past_effect(struct key *k, uint32_t bucket,
 struct slice key_done_key(struct key *k, uint32_t bucket, uint8_t kind,
                           struct slice key);
 struct slice key_index(struct key *k, uint32_t bucket, uint32_t queue,
-                            uint8_t state, uint64_t time_ms,
-                            const struct id *id);
+                       uint8_t state, uint64_t time_ms, const struct id *id);
 struct slice key_done_extra(struct key *k, uint32_t bucket, uint8_t kind,
                             struct slice value, uint64_t time_ms,
                             const struct id *id);
@@ -215,10 +214,12 @@ struct slice key_prefix_dep(struct key *k, const struct id *parent);
 struct slice key_prefix_bucket(struct key *k, uint32_t bucket);
 struct slice key_prefix_done(struct key *k, uint32_t bucket,
                              enum done_kind kind);
+struct slice key_prefix_past_id(struct key *k, uint32_t bucket,
+                                const struct id *id);
 struct slice key_prefix_past(struct key *k, uint32_t bucket,
                              const struct id *id, enum past_kind kind);
-struct slice key_prefix_index(struct key *k, uint32_t bucket,
-                                   uint32_t queue, uint8_t state);
+struct slice key_prefix_index(struct key *k, uint32_t bucket, uint32_t queue,
+                              uint8_t state);
 struct slice key_prefix_done_extra(struct key *k, uint32_t bucket, uint8_t kind,
                                    struct slice value);
 struct slice key_prefix_log(struct key *k, uint32_t bucket,
