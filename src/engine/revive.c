@@ -165,31 +165,14 @@ enum err done_erase(struct engine *e, struct gather *g, const struct id *id,
 
 /* --- to another bucket --------------------------------------------------- */
 
-static void put_again(struct engine *e, struct key *k, struct slice value)
-{
-    memcpy(store_put(e->store, FAMILY_DONE, key_slice(k), value.len, false),
-           value.data, value.len);
-}
-
-/* The same rows under another bucket. */
 static void rows_to(struct engine *e, const struct kept *k, uint32_t bucket)
 {
     struct slice row, value;
-    struct done_key d;
     struct key key;
-    for (size_t at = 0; next_row(k, &at, &row, &value);) {
-        if (!key_parse_done(row, &d))
-            continue;
-        if (d.kind == DONE_EXEC)
-            (void)key_done_exec(&key, bucket, &k->id, d.n);
-        else if (d.kind == DONE_BODY)
-            (void)key_done_body(&key, bucket, &k->id, d.part, d.n);
-        else if (d.kind == DONE_EFFECT)
-            (void)key_done_effect(&key, bucket, &k->id, d.name);
-        else
-            continue;
-        put_again(e, &key, value);
-    }
+    for (size_t at = 0; next_row(k, &at, &row, &value);)
+        memcpy(store_put(e->store, FAMILY_PAST,
+                         key_to_bucket(&key, bucket, row), value.len, false),
+               value.data, value.len);
 }
 
 static void move_to(struct engine *e, struct kept *k, uint32_t bucket)
@@ -199,15 +182,15 @@ static void move_to(struct engine *e, struct kept *k, uint32_t bucket)
     size_t len = rec_job_size(&k->r);
     rec_job_encode(&k->r, buf_room(&job, len));
     k->d.job = slice_of(job.data, len);
-    rec_done_encode(&k->d, store_put(e->store, FAMILY_DONE,
-                                     key_done_job(&key, bucket, &k->id),
+    rec_done_encode(&k->d, store_put(e->store, FAMILY_PAST,
+                                     key_past_job(&key, bucket, &k->id),
                                      rec_done_size(&k->d), false));
     struct rec_index i = {k->r.handler, k->d.reason};
-    rec_index_encode(
-        &i, store_put(e->store, FAMILY_DONE,
-                      key_done_index(&key, bucket, k->r.queue, k->d.state,
-                                     k->d.finished_ms, &k->id),
-                      rec_index_size(&i), false));
+    rec_index_encode(&i,
+                     store_put(e->store, FAMILY_INDEX,
+                               key_index(&key, bucket, k->r.queue, k->d.state,
+                                         k->d.finished_ms, &k->id),
+                               rec_index_size(&i), false));
     if (k->m.name.len > 0) {
         struct rec_alias a = {k->id};
         rec_alias_encode(&a, store_put(e->store, FAMILY_DONE,

@@ -230,6 +230,14 @@ struct slice key_audit(struct key *k, uint64_t seq)
 
 /* --- what is finished ---------------------------------------------------- */
 
+struct slice key_to_bucket(struct key *k, uint32_t bucket, struct slice key)
+{
+    key_prefix_bucket(k, bucket);
+    ASSERT(key.len >= k->len);
+    add_rest(k, slice_of(key.data + k->len, key.len - k->len));
+    return key_slice(k);
+}
+
 struct slice key_prefix_done(struct key *k, uint32_t bucket,
                              enum done_kind kind)
 {

@@ -212,6 +212,8 @@ struct slice key_prefix_body_part(struct key *k, const struct id *id,
 struct slice key_prefix_dep(struct key *k, const struct id *parent);
 /* done, past, index, logs */
 struct slice key_prefix_bucket(struct key *k, uint32_t bucket);
+/* The key of the same row in another bucket. */
+struct slice key_to_bucket(struct key *k, uint32_t bucket, struct slice key);
 struct slice key_prefix_done(struct key *k, uint32_t bucket,
                              enum done_kind kind);
 struct slice key_prefix_past_id(struct key *k, uint32_t bucket,
