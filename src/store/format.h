@@ -71,8 +71,8 @@
  * 3 us).
  *
  * What is finished is filed under the hour in which it will be forgotten
- * (`done`, `past`, `index`, `logs`), so forgetting is one range deletion and leaves nothing
- * behind.
+ * (`done`, `past`, `index`, `logs`), so forgetting is one range deletion and
+ * leaves nothing behind.
  *
  *
  * 5. Values (store/record.h)
