@@ -81,9 +81,21 @@ void reply_int(struct reply *r, int64_t n)
     buf_add(r->out, "\r\n", 2);
 }
 
+/* A long reply may be refused memory. The header is small. */
+static bool room_for(struct reply *r, size_t len)
+{
+    if (!r->out->soft || buf_reserve(r->out, len + 32))
+        return true;
+    r->out->failed = true;
+    r->out->len = 0;
+    return false;
+}
+
 void reply_bulk(struct reply *r, struct slice s)
 {
     if (r->muted)
+        return;
+    if (!room_for(r, s.len))
         return;
     add_header(r->out, '$', s.len);
     char *p = buf_room(r->out, s.len + 2);
@@ -125,7 +137,7 @@ void reply_verbatim(struct reply *r, struct slice s)
         reply_bulk(r, s);
         return;
     }
-    if (r->muted)
+    if (r->muted || !room_for(r, s.len))
         return;
     add_header(r->out, '=', s.len + 4);
     buf_add(r->out, "txt:", 4);
@@ -189,7 +201,7 @@ struct reply_mark reply_array_begin(struct reply *r)
 /* Put the header in front of what was written since the mark. */
 static void insert_header(struct reply *r, size_t at, char type, size_t n)
 {
-    if (r->muted)
+    if (r->muted || r->out->failed)
         return;
     ASSERT(at <= r->out->len);
     size_t body = r->out->len - at;

@@ -182,7 +182,10 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
     if (rc != ERR_OK)
         c->out.len = at;
     if (rc == ERR_PENDING) {
-        gate_add(c, from, false);
+        if (c->out.failed)
+            client_touch(c); /* the gate gives it up, and the caller with it */
+        else
+            gate_add(c, from, false);
         park(p, c, entry, ctx->argv, ctx->argc,
              ctx->blocked ? PARK_BLOCKED : PARK_ROWS, ctx->deadline_mono_ms);
         return;

@@ -43,6 +43,20 @@ void gate_begin(struct client *c)
         c->out = s->spare_out[--s->spare_out_count];
     else
         (void)buf_room(&c->out, OUT_FIRST);
+    c->out.soft = true;
+}
+
+/* Memory was refused for a reply, so bytes of the stream are missing. Leases
+ * in it are taken back, like those of a peer that left. */
+static void give_up(struct client *c)
+{
+    c->out.failed = false;
+    c->out.len = c->out_used = 0;
+    c->server->stats.no_memory_closed++;
+    say(LL_WARNING, "client id=%llu addr=%s closed: no memory for its replies",
+        (unsigned long long)c->id, client_addr(c));
+    if (!list_linked(&c->closing))
+        client_kill(c);
 }
 
 /* Everything was sent: the buffer goes back. */
@@ -65,6 +79,10 @@ void gate_add(struct client *c, uint64_t from, bool gated)
 #ifdef BELFRY_SABOTAGE_REPLY_EARLY
     gated = false; /* a cheat that the rigs must catch */
 #endif
+    if (c->out.failed) {
+        give_up(c);
+        return;
+    }
     if (client_pos(c) == from) {
         if (c->out.len == 0)
             give_back(c); /* a muted reply */
@@ -193,6 +211,10 @@ void gate_flush(struct client *c)
 {
     if (list_linked(&c->closing) || c->conn == NULL)
         return;
+    if (c->out.failed) {
+        give_up(c);
+        return;
+    }
     if (!send_some(c))
         return;
     if (!list_empty(&c->undos))

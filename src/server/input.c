@@ -138,6 +138,20 @@ static void check_input(struct client *c)
         hold(c);
 }
 
+/* Memory may be refused for input, whose length clients choose. */
+static bool make_room(struct client *c, size_t bytes)
+{
+    if (buf_reserve(&c->in, bytes))
+        return true;
+    say(LL_WARNING,
+        "client id=%llu addr=%s closed: no memory for %zu more bytes of its "
+        "command",
+        (unsigned long long)c->id, client_addr(c), bytes);
+    c->server->stats.no_memory_closed++;
+    client_kill(c);
+    return false;
+}
+
 static void took(struct client *c, size_t n)
 {
     struct server *s = c->server;
@@ -153,10 +167,14 @@ void client_feed(struct client *c, struct slice bytes)
 {
     took(c, bytes.len);
     if (c->in.len > 0 || c->parked != NULL) {
+        if (!make_room(c, bytes.len))
+            return;
         buf_add_slice(&c->in, bytes);
         run_own(c);
     } else {
         size_t n = run_commands(c, bytes);
+        if (list_linked(&c->closing) || !make_room(c, bytes.len - n))
+            return;
         buf_add(&c->in, bytes.data + n, bytes.len - n);
     }
     check_input(c);
@@ -176,7 +194,9 @@ void input_read(struct client *c)
     } else {
         size_t want = resp_parser_wants(&c->parser, client_in_bytes(c));
         want = want < READ_MIN ? READ_MIN : want > READ_MAX ? READ_MAX : want;
-        io = conn_read(c->conn, buf_room(&c->in, want), want, &n);
+        if (!make_room(c, want))
+            return;
+        io = conn_read(c->conn, c->in.data + c->in.len, want, &n);
         if (io == IO_OK) {
             c->in.len += n;
             took(c, n);

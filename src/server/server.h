@@ -64,6 +64,7 @@ struct server_stats {
     uint64_t in_bytes, out_bytes;
     uint64_t ticks, ticks_cut;
     uint64_t query_limit_closed, output_limit_closed, timed_out_closed;
+    uint64_t no_memory_closed;
     uint64_t parked_rows, parked_blocked; /* callers parked, in total */
     uint64_t gate_waits;    /* replies that could not leave with their tick */
     uint64_t undone_leases; /* the connection was gone before the reply left */

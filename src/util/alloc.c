@@ -11,6 +11,7 @@
 #endif
 
 static _Thread_local uint64_t fail_countdown;
+static _Thread_local bool fail_always;
 
 __attribute__((noreturn, cold)) static void out_of_memory(size_t size)
 {
@@ -49,6 +50,8 @@ void mem_free(void *p)
 
 static int must_fail(void)
 {
+    if (fail_always)
+        return 1;
     return fail_countdown != 0 && --fail_countdown == 0;
 }
 
@@ -69,6 +72,11 @@ char *mem_dup(struct slice s)
         memcpy(p, s.data, s.len);
     p[s.len] = '\0';
     return p;
+}
+
+void mem_fail_always(bool on)
+{
+    fail_always = on;
 }
 
 void mem_fail_after(uint64_t n)

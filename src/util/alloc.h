@@ -1,5 +1,6 @@
-/* Memory of our own. Small allocations never fail: we abort with a message.
- * Sizes that a client chooses go through mem_try_alloc(), which may say no.
+/* Memory of our own. Small allocations never fail: we abort with a message,
+ * which is as a kill -9. Sizes that a client chooses go through mem_try_*(),
+ * which may say no (docs/decisions/0012-memory-that-is-refused.md).
  *
  * Tests make the n-th allocation from now fail with mem_fail_after(); only
  * mem_try_* can fail, the others abort.
@@ -7,6 +8,7 @@
 #ifndef UTIL_ALLOC_H
 #define UTIL_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +36,8 @@ char *mem_dup(struct slice s);
 
 /* The n-th mem_try_* call from now fails (1 = the next); 0 turns it off. */
 void mem_fail_after(uint64_t n);
+/* All of them, until it is turned off. */
+void mem_fail_always(bool on);
 
 /* Let the allocator give memory back by itself, from a thread of its own: it
  * does so otherwise only while somebody allocates. After daemon_begin(), whose

@@ -7,7 +7,7 @@
 
 void buf_init(struct buf *b)
 {
-    *b = (struct buf){NULL, 0, 0};
+    *b = (struct buf){NULL, 0, 0, false, false};
 }
 
 void buf_release(struct buf *b)
@@ -16,14 +16,41 @@ void buf_release(struct buf *b)
     buf_init(b);
 }
 
+static size_t cap_for(const struct buf *b, size_t extra)
+{
+    size_t need = b->len + extra, cap = b->cap < 64 ? 64 : b->cap;
+    ASSERT(need >= b->len);
+    while (cap < need)
+        cap += cap / 2;
+    return cap;
+}
+
+static bool try_cap(struct buf *b, size_t cap)
+{
+    char *data = (char *)mem_try_realloc(b->data, cap);
+    if (data == NULL)
+        return false;
+    b->data = data;
+    b->cap = cap;
+    return true;
+}
+
+bool buf_reserve(struct buf *b, size_t extra)
+{
+    return b->cap - b->len >= extra || try_cap(b, cap_for(b, extra)) ||
+           try_cap(b, b->len + extra);
+}
+
 char *buf_grow(struct buf *b, size_t extra)
 {
-    size_t need = b->len + extra;
-    ASSERT(need >= b->len);
-    if (need > b->cap) {
-        size_t cap = b->cap < 64 ? 64 : b->cap;
-        while (cap < need)
-            cap += cap / 2;
+    if (b->soft && buf_reserve(b, extra))
+        return b->data + b->len;
+    if (b->soft) {
+        b->failed = true;
+        b->len = 0;
+    }
+    size_t cap = cap_for(b, extra);
+    if (cap > b->cap) {
         b->data = (char *)mem_realloc(b->data, cap);
         b->cap = cap;
     }

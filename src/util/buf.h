@@ -18,6 +18,10 @@ struct buf {
     char *data;
     size_t len;
     size_t cap;
+    /* Holds what clients make long. If memory is refused for it, the buffer
+     * is emptied, `failed` is set, and its owner gives the client up; writers
+     * go on unaware. Others abort. */
+    bool soft, failed;
 };
 
 void buf_init(struct buf *b);
@@ -25,6 +29,9 @@ void buf_release(struct buf *b);
 
 /* Make room for `extra` more bytes; returns where they go. */
 char *buf_grow(struct buf *b, size_t extra);
+
+/* Make room as well, unless memory is refused: then nothing changes. */
+MUST_USE bool buf_reserve(struct buf *b, size_t extra);
 
 static inline char *buf_room(struct buf *b, size_t extra)
 {

@@ -1,6 +1,6 @@
 # The shim between a server and its disk, and servers that cheat on purpose.
 RIGS := $(B)/rigs
-RIG_SOURCES := $(wildcard tests/rigs/*.c)
+RIG_SOURCES := tests/rigs/disk.c tests/rigs/shim.c
 
 $(RIGS)/shim.so: $(RIG_SOURCES) $(wildcard tests/rigs/*.h)
 	@mkdir -p $(@D)
@@ -8,6 +8,11 @@ $(RIGS)/shim.so: $(RIG_SOURCES) $(wildcard tests/rigs/*.h)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(filter-out -Wmissing-prototypes \
 	    -Wstrict-prototypes,$(WARN)) -fPIC -shared -pthread -o $@ \
 	    $(RIG_SOURCES) -ldl
+
+$(RIGS)/alloc.so: tests/rigs/alloc.c
+	@mkdir -p $(@D)
+	$(call told,LINK,$@)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -o $@ $< -ldl
 
 # A cheating server is the real one in which the files that know the macro are
 # compiled with it: their objects stand before the libraries.
@@ -32,6 +37,6 @@ endef
 $(foreach c,$(CHEATS),$(eval $(call cheat_rule,$(c))))
 
 .PHONY: rig-bins cheats
-rig-bins: $(RIGS)/shim.so
+rig-bins: $(RIGS)/shim.so $(RIGS)/alloc.so
 cheats: $(CHEATS:%=$(RIGS)/%/belfry-server)
 test-bins: rig-bins

@@ -160,6 +160,29 @@ static void only_allocations_that_may_fail_do_fail(void **state)
     mem_free(s);
 }
 
+static void a_soft_buffer_is_emptied_when_memory_is_refused(void **state)
+{
+    (void)state;
+    struct buf b = {0};
+    b.soft = true;
+    buf_add_str(&b, "kept");
+    mem_fail_after(1);
+    assert_true(buf_reserve(&b, 1000)); /* less would do */
+    assert_int_equal(b.cap, 1004);
+    assert_false(b.failed);
+    mem_fail_after(1);
+    buf_add_str(&b, "no need to ask");
+    assert_memory_equal(b.data, "keptno need to ask", b.len);
+    mem_fail_always(true);
+    assert_false(buf_reserve(&b, 2000));
+    assert_int_equal(b.len, 18);
+    memset(buf_room(&b, 990), 'x', 990);
+    assert_true(b.failed);
+    assert_int_equal(b.len, 0);
+    mem_fail_always(false);
+    buf_release(&b);
+}
+
 static void memory_in_use_follows_what_is_allocated(void **state)
 {
     (void)state;
@@ -200,6 +223,7 @@ int main(void)
         cmocka_unit_test(errors_say_what_and_never_break_the_line),
         cmocka_unit_test(every_error_has_a_name_a_prefix_and_a_meaning),
         cmocka_unit_test(only_allocations_that_may_fail_do_fail),
+        cmocka_unit_test(a_soft_buffer_is_emptied_when_memory_is_refused),
         cmocka_unit_test(memory_in_use_follows_what_is_allocated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
