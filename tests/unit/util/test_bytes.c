@@ -180,6 +180,7 @@ static void a_soft_buffer_is_emptied_when_memory_is_refused(void **state)
     assert_true(b.failed);
     assert_int_equal(b.len, 0);
     mem_fail_always(false);
+    mem_fail_after(0);
     buf_release(&b);
 }
 
