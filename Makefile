@@ -261,8 +261,10 @@ SEEDS ?= 100
 sim:
 	@B=$(B) tests/sim/run $(SEEDS)
 
-# The suites that are worth their time under a sanitizer.
+# The suites that are worth their time under a sanitizer, which takes up to
+# fifteen times as much.
 SANITIZED := unit sim tcl
+asan ubsan tsan: export UNIT_TIMEOUT := 900
 asan ubsan:
 	@$(MAKE) --no-print-directory VARIANT=$@ test-bins
 	@B=build/$@ VARIANT=$@ tests/run_all -s "$(SANITIZED)" tests/suites.txt
