@@ -62,6 +62,34 @@ static void it_is_read_and_written_without_a_base(void **state)
     check_rows(p);
 }
 
+static void set_flag(void *ud)
+{
+    *(bool *)ud = true;
+}
+
+static void rows_can_be_fetched_before_there_is_a_base(void **state)
+{
+    struct place *p = *state;
+    struct key k;
+    struct slice v;
+    uint64_t end = deadline();
+    bool done = false;
+    write_rows(p);
+    struct gather *g = gather_new(p->s);
+    for (unsigned i = 0; i < 40; i++) /* so many that they are read together */
+        store_wish(p->s, g, FAMILY_JOBS, key_of(&k, i));
+    store_fetch(p->s, g, set_flag, &done);
+    while (!done) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+    assert_false(is_there(p, "base"));
+    assert_int_equal(store_get(p->s, g, FAMILY_JOBS, key_of(&k, 0), &v, NULL),
+                     ERR_OK);
+    gather_free(&g);
+    check_rows(p);
+}
+
 static void a_clean_stop_makes_the_base(void **state)
 {
     struct place *p = *state;
@@ -216,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(it_is_read_and_written_without_a_base),
+        TEST(rows_can_be_fetched_before_there_is_a_base),
         TEST(a_clean_stop_makes_the_base),
         TEST(a_creation_cut_short_begins_afresh),
         TEST(a_creation_that_fails_is_told_and_tried_again),
