@@ -13,7 +13,6 @@ start_server {tags {jobs}} {
     }
     test {a finished job is kept for longer, or shorter} {
         set id [r job.add keep x ID kept KEEP 2h]
-        r job.add keep other
         set token [dict get [lindex [r job.lease keep COUNT 1] 0] token]
         r job.ack $token RESULT [string repeat r 2000]
         assert_error "FINISHED *KEEP*" {r job.update $id KEEP 5h PRIORITY 1}
