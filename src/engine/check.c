@@ -314,7 +314,7 @@ static void count_running(const struct job *j, void *ud)
 {
     struct running *r = ud;
     struct job_names n;
-    job_names(r->t->e, j, false, &n);
+    job_names(r->t->e, (struct job *)(uintptr_t)j, false, &n);
     r->n += j->queue == r->l->queue;
     for (uint32_t k = 0; k < n.n; k++)
         r->n += n.at[k] == r->l;

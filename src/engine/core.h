@@ -121,6 +121,7 @@ struct share {
     struct queue *queue;
     struct owner *owner; /* or NULL */
     uint64_t virtual_time;
+    uint64_t band;     /* of its best job, as of lane_update() */
     struct heap lanes; /* open and not empty, the least head on top */
     struct heap_node in_queue;
 };
@@ -240,7 +241,8 @@ struct engine {
     struct rule **rules; /* the most specific first */
     uint32_t rules_n;
     uint64_t rules_changed; /* grows with each change of a rule */
-    bool scan_on;           /* of parked, at start */
+    struct limit *limits_lately[LIMIT_HINTS];
+    bool scan_on; /* of parked, at start */
     struct buf scan_from;
 
     struct pool pool;
@@ -383,8 +385,10 @@ bool share_is(const struct map_node *n, const void *key);
 void share_free(struct map_node *n, void *ud);
 struct share *share_for(struct engine *e, struct queue *q, struct owner *o);
 bool share_less(const struct heap_node *a, const struct heap_node *b);
-void share_arrive(struct share *s);                /* it has work again */
-void share_charge(struct share *s, uint32_t cost); /* it was served */
+void share_arrive(struct share *s); /* it has work again */
+/* It is served: lane_update() must follow, which puts it in its new place. */
+void share_charge(struct share *s, uint32_t cost);
+void share_band(struct share *s);
 
 /* --- due.c --------------------------------------------------------------- */
 
@@ -806,15 +810,13 @@ void limit_refresh(struct engine *e, struct limit *l);
 struct limit *queue_gate(struct engine *e, struct queue *q);
 struct limit *owner_gate(struct engine *e, struct owner *o);
 /* The limits of a job. `make`: also those that nothing runs under. */
-void job_names(struct engine *e, const struct job *j, bool make,
-               struct job_names *n);
+void job_names(struct engine *e, struct job *j, bool make, struct job_names *n);
 bool job_has_names(const struct job *j);
 /* May so much start now? If not, the flag `open` is down afterwards. */
 bool limit_admits(struct engine *e, struct limit *l, uint32_t cost,
                   struct now now);
 /* One that does not admit a job now, or NULL. */
-struct limit *limit_refusing(struct engine *e, const struct job *j,
-                             struct now now);
+struct limit *limit_refusing(struct engine *e, struct job *j, struct now now);
 /* Find out whether it is open; wake who may go on, or see to it that somebody
  * will. */
 void limit_settle(struct engine *e, struct limit *l, struct now now);

@@ -30,22 +30,22 @@ static bool lane_less(const struct heap_node *a, const struct heap_node *b)
 }
 
 /* The band of the best job; one band under aging. */
-static uint64_t band(const struct share *s)
+void share_band(struct share *s)
 {
     const struct heap_node *top = heap_top(&s->lanes);
+    s->band = 0;
     if (top == NULL || s->queue->set.order == SCHEME_AGING)
-        return 0;
+        return;
     const struct lane *l = CONTAINER_OF(top, struct lane, in_share);
-    return lane_head_order(l) >> 48;
+    s->band = lane_head_order(l) >> 48;
 }
 
 bool share_less(const struct heap_node *a, const struct heap_node *b)
 {
     const struct share *x = CONTAINER_OF(a, struct share, in_queue);
     const struct share *y = CONTAINER_OF(b, struct share, in_queue);
-    uint64_t bx = band(x), by = band(y);
-    if (bx != by)
-        return bx < by;
+    if (x->band != y->band)
+        return x->band < y->band;
     return x->virtual_time < y->virtual_time;
 }
 
@@ -78,8 +78,6 @@ void share_charge(struct share *s, uint32_t cost)
     if (q->virtual_now < s->virtual_time)
         q->virtual_now = s->virtual_time;
     s->virtual_time += COST_UNIT * cost / (weight == 0 ? 1 : weight);
-    if (heap_in(&s->in_queue))
-        heap_changed(&q->shares, &s->in_queue);
 }
 
 void share_free(struct map_node *n, void *ud)

@@ -84,6 +84,39 @@ struct job *job_get(struct engine *e, const struct id *id)
     return n == NULL ? NULL : CONTAINER_OF(n, struct job, by_id);
 }
 
+struct more_hot {
+    REC_MORE_HOT(RECORD_FIELD)
+};
+
+static bool all_zero(const char *at, const char *end)
+{
+    while (at < end && *at == 0)
+        at++;
+    return at == end;
+}
+
+/* Half of `more` is decoded here, by every life of a job that has one; fields
+ * that are not set are zeros, each of one byte. */
+static void more_parts(struct job *j)
+{
+    struct record_reader in = record_reader(job_more_bytes(j));
+    struct more_hot hot, *r = &hot;
+    uint8_t version = record_get_u8(&in);
+    REC_MORE_HOT(RECORD_GET)
+    if (version != 1 || in.bad)
+        return;
+    j->owner = hot.owner;
+    j->cost = hot.cost > 0 ? hot.cost : 1;
+    j->timeout_ms = hot.timeout_ms;
+    j->limits_len = (uint32_t)hot.limits.len;
+    if (hot.limits.len > 0)
+        j->limits_at = (uint32_t)(hot.limits.data - j->row);
+    j->more_shown = hot.name.len + hot.tags.len + hot.trace.len + hot.meta.len +
+                            hot.timeout_ms >
+                        0 ||
+                    !all_zero(in.at, in.end);
+}
+
 /* Where payload and `more` lie in the row that was just encoded. */
 static void row_parts(struct job *j, const struct rec_job *r, char *end)
 {
@@ -95,15 +128,9 @@ static void row_parts(struct job *j, const struct rec_job *r, char *end)
     j->owner = j->limits_at = j->limits_len = 0;
     j->cost = 1;
     j->timeout_ms = 0;
-    struct rec_more m;
-    if (j->more_len == 0 || !rec_more_decode(&m, job_more_bytes(j)))
-        return;
-    j->owner = m.owner;
-    j->cost = m.cost > 0 ? m.cost : 1;
-    j->timeout_ms = m.timeout_ms;
-    j->limits_len = (uint32_t)m.limits.len;
-    if (m.limits.len > 0)
-        j->limits_at = (uint32_t)(m.limits.data - j->row);
+    j->more_shown = false;
+    if (j->more_len > 0)
+        more_parts(j);
 }
 
 static struct job *job_alloc(struct engine *e, const struct id *id,
@@ -271,23 +298,51 @@ void job_more(const struct job *j, struct rec_more *m)
         memset(m, 0, sizeof(*m));
 }
 
+/* Of what few jobs have, most have only the first part. */
+#define ANY_u8(n) (n)
+#define ANY_u32(n) (n)
+#define ANY_u64(n) (n)
+#define ANY_bytes(s) ((s).len)
+#define ANY(kind, field) | ANY_##kind(m->field)
+#define ONE_BYTE(kind, field) +1
+
+static bool has_rest(const struct rec_more *m)
+{
+    return (0 REC_MORE_REST(ANY)) != 0;
+}
+
+/* As rec_more_encode(), for one that has not. */
+static size_t hot_encode(const struct rec_more *r, struct buf *out)
+{
+    const size_t rest = 0 REC_MORE_REST(ONE_BYTE);
+    size_t len = 1;
+    REC_MORE_HOT(RECORD_SIZE)
+    char *to = buf_room(out, len + rest);
+    to = record_put_u8(to, 1);
+    REC_MORE_HOT(RECORD_PUT)
+    memset(to, 0, rest);
+    out->len = len + rest;
+    return out->len;
+}
+
 size_t job_more_encode(const struct rec_more *m, struct buf *out)
 {
     static const struct rec_more none;
+    static size_t none_len;
+    if (none_len == 0)
+        none_len = rec_more_size(&none);
     buf_clear(out);
-    size_t len = rec_more_size(m);
-    if (len == rec_more_size(&none)) {
-        /* All numbers are below 128 and all slices are empty: all zero? */
-        char *at = buf_room(out, len);
-        rec_more_encode(m, at);
-        bool zero = true;
-        for (size_t i = 1; i < len && zero; i++)
-            zero = at[i] == 0;
-        if (zero)
-            return 0;
+    size_t len;
+    if (has_rest(m)) {
+        len = rec_more_size(m);
+        rec_more_encode(m, buf_room(out, len));
+        out->len = len;
+    } else {
+        len = hot_encode(m, out);
     }
-    rec_more_encode(m, buf_room(out, len));
-    out->len = len;
+    /* All numbers are below 128 and all slices are empty: all zero? */
+    if (len == none_len && all_zero(out->data + 1, out->data + len))
+        len = out->len = 0;
     return len;
 }
 

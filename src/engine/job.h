@@ -47,7 +47,8 @@ struct job {
     struct id id;
     uint8_t state; /* enum job_state, written by job_move() */
     bool in_window;
-    uint32_t flags; /* enum job_flag */
+    bool more_shown; /* `more` has what a lease shows, beside the owner */
+    uint32_t flags;  /* enum job_flag */
     struct queue *queue;
     struct handler *handler;
     struct lane *lane;   /* where it stands or will stand when ready */
@@ -78,6 +79,7 @@ struct job {
     uint32_t more_at, more_len, payload_at, payload_len;
     /* of `more`, what every lease asks for */
     uint32_t owner, cost, limits_at, limits_len;
+    uint16_t limit_hints[2]; /* of the first names: see limit_of() */
     uint64_t timeout_ms;
     char inline_row[];
 };

@@ -294,6 +294,7 @@ void lane_update(struct engine *e, struct lane *l)
     else
         heap_add(&s->lanes, &l->in_share);
 
+    share_band(s);
     if (s->lanes.len == 0) {
         heap_remove(&q->shares, &s->in_queue);
     } else if (heap_in(&s->in_queue)) {

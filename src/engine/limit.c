@@ -34,8 +34,15 @@ void limits_init(struct engine *e)
     e->rules_changed = 1;
 }
 
+static uint32_t hint_of(const struct limit *l)
+{
+    return (uint32_t)(l->by_name.hash & (LIMIT_HINTS - 1));
+}
+
 static void limit_free(struct engine *e, struct limit *l)
 {
+    if (e->limits_lately[hint_of(l)] == l)
+        e->limits_lately[hint_of(l)] = NULL;
     if (l->queue != NULL)
         l->queue->gate = NULL;
     if (l->owner != NULL)
@@ -190,11 +197,32 @@ static void add_name(struct job_names *n, struct limit *l)
     n->at[n->n++] = l;
 }
 
+/* The limit of a job's name. It is asked for four times in a life: from the
+ * second on the job knows the place where it was, if no other took it. */
+static struct limit *limit_of(struct engine *e, struct job *j, uint32_t at,
+                              struct slice name, bool make)
+{
+    struct limit *l = NULL;
+    if (at >= ARRAY_LEN(j->limit_hints))
+        return make ? limit_make(e, name) : limit_find(e, name);
+    uint16_t *hint = &j->limit_hints[at];
+    if (*hint != 0)
+        l = e->limits_lately[*hint - 1];
+    if (l != NULL && slice_eq(l->name, name))
+        return l;
+    l = make ? limit_make(e, name) : limit_find(e, name);
+    if (l != NULL) {
+        *hint = (uint16_t)(hint_of(l) + 1);
+        e->limits_lately[hint_of(l)] = l;
+    }
+    return l;
+}
+
 /* Without `make` names that nothing runs under are left out: they are open. */
-void job_names(struct engine *e, const struct job *j, bool make,
-               struct job_names *n)
+void job_names(struct engine *e, struct job *j, bool make, struct job_names *n)
 {
     struct slice name, limits = job_limits(j);
+    uint32_t at = 0;
     n->n = 0;
     n->cost = j->cost;
     n->owner = NULL;
@@ -207,7 +235,7 @@ void job_names(struct engine *e, const struct job *j, bool make,
         n->reserved = m.reserved;
     }
     while (word_next(&limits, &name) && n->n < JOB_LIMITS_MAX)
-        add_name(n, make ? limit_make(e, name) : limit_find(e, name));
+        add_name(n, limit_of(e, j, at++, name, make));
     if (j->owner == 0 || j->owner >= e->owners_n)
         return;
     n->owner = e->owners[j->owner];
@@ -272,8 +300,7 @@ bool queue_admits(struct engine *e, struct queue *q, struct now now)
     return q->gate == NULL || limit_admits(e, q->gate, 1, now);
 }
 
-struct limit *limit_refusing(struct engine *e, const struct job *j,
-                             struct now now)
+struct limit *limit_refusing(struct engine *e, struct job *j, struct now now)
 {
     struct job_names n;
     job_names(e, j, false, &n);

@@ -147,27 +147,29 @@ enum reason {
     X(bytes, more)     \
     X(bytes, payload)
 
-/* What few jobs have; `more` is empty if all of it is zero. */
-#define REC_MORE_V1(X)       \
-    X(bytes, name)           \
-    X(u32, owner)            \
-    X(bytes, unique)         \
-    X(u8, unique_scope)      \
-    X(u8, unique_while)      \
-    X(u64, unique_for_ms)    \
-    X(bytes, limits)         \
-    X(u32, cost)             \
-    X(bytes, batch)          \
-    X(bytes, tags)           \
-    X(bytes, trace)          \
-    X(bytes, meta)           \
-    X(u8, retry_given)       \
-    X(u8, backoff)           \
-    X(u64, base_ms)          \
-    X(fix64, factor)         \
-    X(u64, cap_ms)           \
-    X(u32, jitter)           \
-    X(u64, timeout_ms)       \
+/* What few jobs have; `more` is empty if all of it is zero. Its first part has
+ * what every lease asks for (see job.c). */
+#define REC_MORE_HOT(X)   \
+    X(bytes, name)        \
+    X(u32, owner)         \
+    X(bytes, unique)      \
+    X(u8, unique_scope)   \
+    X(u8, unique_while)   \
+    X(u64, unique_for_ms) \
+    X(bytes, limits)      \
+    X(u32, cost)          \
+    X(bytes, batch)       \
+    X(bytes, tags)        \
+    X(bytes, trace)       \
+    X(bytes, meta)        \
+    X(u8, retry_given)    \
+    X(u8, backoff)        \
+    X(u64, base_ms)       \
+    X(fix64, factor)      \
+    X(u64, cap_ms)        \
+    X(u32, jitter)        \
+    X(u64, timeout_ms)
+#define REC_MORE_REST(X)     \
     X(u64, expect_ms)        \
     X(u8, sla)               \
     X(u64, expires_at_ms)    \
@@ -189,6 +191,9 @@ enum reason {
     X(u8, held_from)         \
     X(u64, cancel_at_ms)     \
     X(u64, occurrence)
+#define REC_MORE_V1(X) \
+    REC_MORE_HOT(X)    \
+    REC_MORE_REST(X)
 
 /* ready */
 #define REC_READY_V1(X) \

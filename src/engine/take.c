@@ -122,10 +122,11 @@ static void show(struct engine *e, struct gather *g, struct job *j, lease_fn fn,
         .lease_ms = j->lease_ms,
     };
     v.token = slice_of(token, token_print(&j->id, j->n, j->e, token));
-    if (j->more_len > 0) {
+    if (j->owner != 0)
+        v.owner = e->owners[j->owner]->name;
+    if (j->more_shown) {
         job_more(j, &m);
         v.name = m.name;
-        v.owner = m.owner == 0 ? SLICE_EMPTY : e->owners[m.owner]->name;
         v.timeout_ms = m.timeout_ms;
         v.deadline_ms = m.deadline_at_ms;
         v.checkpoint = m.checkpoint;
@@ -219,9 +220,9 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
         return rc;
     if (!park_gate(e, l, j, now))
         return ERR_OK;
+    share_charge(l->share, j->cost);
     lane_take(e, l, window_head(&l->window));
     ahead_look(e, l);
-    share_charge(l->share, j->cost);
     pace_note(j->queue, now);
     uint64_t waited = now.wall_ms > j->since_ms ? now.wall_ms - j->since_ms : 0;
     lease_begin(e, j, length_of(e, j, p), p->worker, p->session, now);

@@ -36,6 +36,16 @@ static inline int compare(struct slice key, const char *row)
         b += 8;
         n -= 8;
     }
+    if (n >= 4) {
+        uint32_t x, y;
+        memcpy(&x, a, 4);
+        memcpy(&y, b, 4);
+        if (x != y)
+            return __builtin_bswap32(x) < __builtin_bswap32(y) ? -1 : 1;
+        a += 4;
+        b += 4;
+        n -= 4;
+    }
     while (n > 0) {
         if (*a != *b)
             return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
