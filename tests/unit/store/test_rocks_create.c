@@ -76,7 +76,7 @@ static void rows_can_be_fetched_before_there_is_a_base(void **state)
     bool done = false;
     write_rows(p);
     struct gather *g = gather_new(p->s);
-    for (unsigned i = 0; i < 40; i++) /* so many that they are read together */
+    for (unsigned i = 1; i <= 40; i++) /* so many that they are read together */
         store_wish(p->s, g, FAMILY_JOBS, key_of(&k, i));
     store_fetch(p->s, g, set_flag, &done);
     while (!done) {
