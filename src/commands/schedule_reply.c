@@ -1,5 +1,6 @@
 #include "commands/schedule_reply.h"
 
+#include "commands/handler_reply.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
 
@@ -77,20 +78,18 @@ static void reply_backfill(struct reply *r, const struct schedule_view *v)
     reply_field_int(r, "made", (int64_t)v->filled);
 }
 
-/* "no", or who paused it. */
-static const char *paused_word(enum schedule_paused p)
-{
-    return p == PAUSED_NOT          ? "no"
-           : p == PAUSED_BY_COMMAND ? "command"
-                                    : "failures";
-}
-
 void reply_schedule(struct reply *r, const struct schedule_view *v)
 {
-    reply_map(r, 38);
+    reply_map(r, 40);
     reply_field_str(r, "name", v->name);
     reply_field_str(r, "queue", v->queue);
-    reply_field_str(r, "paused", slice_str(paused_word(v->paused)));
+    reply_field_int(r, "paused", v->paused != PAUSED_NOT);
+    if (v->paused == PAUSED_NOT)
+        reply_field_null(r, "paused_by");
+    else
+        reply_field_str(r, "paused_by",
+                        v->paused == PAUSED_BY_COMMAND ? SLICE_LIT("command")
+                                                       : SLICE_LIT("failures"));
     reply_field_time(r, "next_ms", v->next_ms);
     reply_field_time(r, "fires_ms", v->due_ms);
     reply_field_time(r, "last_ms", v->last_ms);
@@ -110,5 +109,7 @@ void reply_schedule(struct reply *r, const struct schedule_view *v)
     reply_counters(r, v);
     reply_backfill(r, v);
     reply_field_str(r, "payload", v->payload);
+    reply_str(r, "options");
+    reply_job_options(r, &v->options);
     reply_outcomes(r, v);
 }

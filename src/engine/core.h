@@ -264,7 +264,6 @@ struct engine {
     struct window due; /* order: time and kind (due.c) */
     uint64_t due_head_stored, due_last;
     uint32_t due_taken;
-    uint64_t due_hold_mono_ms; /* alarms wait for the disk until then */
 
     uint32_t *buckets; /* of `done` that hold something, ascending */
     uint32_t buckets_n, buckets_cap;
@@ -409,6 +408,8 @@ void due_del(struct engine *e, uint64_t at_ms, enum due_kind kind,
              const struct id *id);
 /* Work off what is due, at most `ops`; returns true if there is more. */
 bool due_step(struct engine *e, struct now now, uint32_t ops);
+/* Do schedules wait for the disk? */
+bool due_held(const struct engine *e);
 uint64_t due_next_ms(const struct engine *e); /* wall; UINT64_MAX: never */
 void due_commit(struct engine *e);
 /* ERR_NOTFOUND if the row is gone, which means that it has fired. */

@@ -11,9 +11,6 @@
 #include "engine/core.h"
 
 #define HEAD_EVERY 4096
-/* Many schedules have midnight in common, and make more bytes than the disk can
- * sync at once: beyond so many they wait, so that others' replies need not. */
-#define UNSYNCED_MAX (256 * 1024)
 #define REFILL_ROWS 1024
 #define HEAD_NAME SLICE_LIT("due")
 
@@ -269,6 +266,16 @@ static enum err fire(struct engine *e, struct member *m, struct now now,
     return rc;
 }
 
+/* Many schedules have midnight in common, and make more bytes than the disk can
+ * sync at once. They stop before the server stops taking in commands for the
+ * same reason, so that other clients wait for a sync or two, not for them all.
+ */
+bool due_held(const struct engine *e)
+{
+    return store_acked(e->store) < store_last(e->store) &&
+           store_pending_bytes(e->store) > e->config.alarms_unsynced_max;
+}
+
 bool due_step(struct engine *e, struct now now, uint32_t ops)
 {
     struct errbuf err;
@@ -283,15 +290,11 @@ bool due_step(struct engine *e, struct now now, uint32_t ops)
             rc = refill(e, e->timer_gather, &err);
         } else if (member_ms(m) > now.wall_ms) {
             return false;
-        } else if (member_kind(m) == DUE_SCHEDULE &&
-                   store_pending_bytes(e->store) > UNSYNCED_MAX) {
-            e->due_hold_mono_ms = now.mono_ms + 1;
+        } else if (member_kind(m) == DUE_SCHEDULE && due_held(e)) {
             return false;
         } else {
-            /* A schedule makes a job, which is more than to move one. */
-            uint32_t cost = member_kind(m) == DUE_SCHEDULE ? 4 : 1;
             rc = fire(e, m, now, &err);
-            ops -= cost < ops ? cost : ops;
+            ops--;
         }
         if (rc == ERR_PENDING) {
             timer_fetch(e);
@@ -302,6 +305,8 @@ bool due_step(struct engine *e, struct now now, uint32_t ops)
             if (m == NULL)
                 return false; /* damaged rows: not again and again */
         }
+        if (slice_over(e))
+            break;
     }
     return true;
 }

@@ -36,6 +36,7 @@ void engine_config_default(struct engine_config *c)
         .window_due = 2048,
         .jobs_in_memory = 200 * 1000,
         .slice_ops = 500,
+        .alarms_unsynced_max = 128 * 1024,
     };
 }
 
@@ -170,6 +171,7 @@ bool engine_tick(struct engine *e, struct now now)
 {
     if (e->timer_fetching || store_room(e->store) == STORE_FULL)
         return false;
+    slice_begin(e);
     bool more = due_step(e, now, e->config.slice_ops);
     if (!e->timer_fetching) {
         more = done_forget(e, now) || more;
@@ -214,8 +216,9 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
     if (e->timer_fetching)
         return UINT64_MAX; /* the store wakes us */
     uint64_t next = mono_of(due_next_ms(e), now);
-    if (next < e->due_hold_mono_ms)
-        next = e->due_hold_mono_ms;
+    /* The end of a sync wakes the loop, usually sooner. */
+    if (due_held(e) && next <= now.mono_ms)
+        next = now.mono_ms + 1;
     if (limits_busy(e))
         next = now.mono_ms;
     uint64_t forget = done_next_ms(e);

@@ -86,6 +86,8 @@ struct engine_config {
     /* memory: entries of windows, all together and per lane; job objects */
     uint32_t window_entries, window_lane, window_due, jobs_in_memory;
     uint32_t slice_ops; /* work of one tick, in jobs: about a millisecond */
+    /* Schedules fire while fewer bytes than this wait for the disk. */
+    uint64_t alarms_unsynced_max;
 };
 
 void engine_config_default(struct engine_config *c);

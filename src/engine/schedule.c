@@ -152,6 +152,16 @@ void schedule_store_state(struct engine *e, const struct schedule *s)
                           rec_schedule_state_size(&s->st), false));
 }
 
+void schedule_store_rest(struct engine *e, const struct schedule *s)
+{
+    struct key k;
+    if (s->st.paused == PAUSED_DELETED && s->st.live == 0)
+        store_del(e->store, FAMILY_NAMED,
+                  schedule_key(&k, NAMED_SCHEDULE_STATE, &s->id));
+    else
+        schedule_store_state(e, s);
+}
+
 void schedule_report(struct engine *e, const struct schedule *s,
                      enum event_type type, uint64_t n, struct slice name,
                      struct now now)
@@ -287,18 +297,6 @@ static struct rec_schedule settings(const struct schedule_params *p,
     return r;
 }
 
-/* A schedule of this name may have been deleted while its jobs were live. All
- * of them: each takes one off the count when it ends. */
-static enum err count_live(struct engine *e, struct gather *g,
-                           struct schedule *s, struct errbuf *err)
-{
-    struct buf ids = {0};
-    enum err rc = live_jobs_of(e, g, &s->id, UINT32_MAX, &ids, err);
-    s->st.live = (uint32_t)(ids.len / ID_LEN);
-    buf_release(&ids);
-    return rc;
-}
-
 static void put_settings(struct engine *e, const struct id *id,
                          const struct rec_schedule *r, bool existed)
 {
@@ -341,10 +339,11 @@ enum err engine_schedule_set(struct engine *e, struct gather *g,
         return rc;
     rc = schedule_load(e, g, &id, &s, err);
     bool existed = rc == ERR_OK;
-    if (rc == ERR_NOTFOUND)
-        rc = count_live(e, g, &s, err);
-    if (rc != ERR_OK)
+    if (rc != ERR_OK && rc != ERR_NOTFOUND)
         goto out;
+    rc = ERR_OK;
+    if (!existed) /* jobs of a deleted one of this name may be live */
+        s.st = (struct rec_schedule_state){.live = s.st.live};
     struct rec_schedule r = settings(p, &bytes, now);
     bool move = !existed || !same_timing(&r, &s.set);
     bool wake = !move && s.st.next_ms == 0;
@@ -392,15 +391,18 @@ enum err engine_schedule_del(struct engine *e, struct gather *g,
     struct id id = due_name_id(name);
     struct key k;
     enum err rc = schedule_load_state(e, g, &id, &s, err);
+    if (rc == ERR_OK && s.st.paused == PAUSED_DELETED)
+        rc = ERR_NOTFOUND;
     if (rc == ERR_OK) {
         schedule_silence(e, &s);
         store_del(e->store, FAMILY_NAMED, schedule_name_key(&k, name));
         store_del(e->store, FAMILY_NAMED,
                   schedule_key(&k, NAMED_SCHEDULE_SET, &id));
         store_del(e->store, FAMILY_NAMED,
-                  schedule_key(&k, NAMED_SCHEDULE_STATE, &id));
-        store_del(e->store, FAMILY_NAMED,
                   schedule_key(&k, NAMED_SCHEDULE_FILL, &id));
+        s.st = (struct rec_schedule_state){.live = s.st.live,
+                                           .paused = PAUSED_DELETED};
+        schedule_store_rest(e, &s);
     }
     schedule_release(&s);
     return rc == ERR_NOTFOUND ? not_found(err) : rc;

@@ -8,6 +8,10 @@
  *     named  NAMED_SCHEDULE_STATE  id -> next fire, counters, outcomes
  *     due    (due_ms, DUE_SCHEDULE, id)             the alarm
  *
+ * A schedule that is deleted while jobs of it live leaves its state until the
+ * last of them has ended, so that one that is made anew knows how many they
+ * are.
+ *
  * The id is a hash of the name, so the alarm finds its rows without another
  * lookup, and a million schedules cost disk only.
  *
@@ -66,7 +70,12 @@ enum schedule_overlap {
 enum schedule_misfire { MISFIRE_ONCE, MISFIRE_SKIP, MISFIRE_ALL };
 enum schedule_gap { GAP_BY_PATTERN, GAP_RUN, GAP_SKIP };
 enum schedule_fold { FOLD_BY_PATTERN, FOLD_FIRST, FOLD_LAST, FOLD_BOTH };
-enum schedule_paused { PAUSED_NOT, PAUSED_BY_COMMAND, PAUSED_BY_FAILURES };
+enum schedule_paused {
+    PAUSED_NOT,
+    PAUSED_BY_COMMAND,
+    PAUSED_BY_FAILURES,
+    PAUSED_DELETED, /* only its state is left: it counts the live jobs */
+};
 
 /* The words, NULL at the end; overlap_list goes on with the aliases of
  * schedule_overlap_of(). */

@@ -23,6 +23,8 @@
 #include "engine/schedule_impl.h"
 
 #define AHEAD_MAX 128
+/* So many running jobs are told to stop by the one that succeeds them. */
+#define CANCEL_MAX 1000
 /* How long an occurrence is known by its key. */
 #define OCCURRENCE_KEEP_MS ((uint64_t)7 * 24 * 3600 * 1000)
 #define HOUR_MS ((uint64_t)3600 * 1000)
@@ -170,24 +172,33 @@ static void drop_waiting(struct engine *e, struct schedule *s, struct now now)
     overlapped(e, s, waiting, now);
 }
 
-/* The others make room: at once, or as soon as they have stopped. */
+/* The others make room: at once, or as soon as they have stopped. They are
+ * looked at oldest first, a slice at a time; *again: there may be more that can
+ * be ended at once, so that the alarm is to go off once more. */
 static enum err displace(struct engine *e, struct gather *g, struct schedule *s,
                          uint64_t nominal_ms, bool terminate, struct now now,
-                         struct errbuf *err)
+                         bool *again, struct errbuf *err)
 {
     struct buf ids = {0};
     bool made;
-    enum err rc = live_jobs_of(e, g, &s->id, SCHEDULE_BUFFER_MAX, &ids, err);
+    uint32_t before = s->st.live;
+    uint32_t most = terminate ? e->config.slice_ops : CANCEL_MAX;
+    enum err rc = live_jobs_of(e, g, &s->id, most, &ids, err);
     if (rc == ERR_OK)
         rc = live_stop_gather(e, g, buf_slice(&ids), err);
     if (rc != ERR_OK)
         goto out;
-    occurrence_put(e, s, nominal_ms, now);
     live_stop(e, g, buf_slice(&ids), terminate, now);
     /* Their ends were noted in the row: read it anew. It was just written. */
     rc = schedule_load_state(e, NULL, &s->id, s, err);
     if (rc != ERR_OK)
         goto out;
+    if (s->st.live > 0 && s->st.live < before &&
+        ids.len == (size_t)most * ID_LEN) {
+        *again = true;
+        goto out;
+    }
+    occurrence_put(e, s, nominal_ms, now);
     drop_waiting(e, s, now);
     if (s->st.live > 0 && !terminate) {
         buffer(s, nominal_ms);
@@ -202,7 +213,8 @@ out:
 }
 
 static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
-                      uint64_t nominal_ms, struct now now, struct errbuf *err)
+                      uint64_t nominal_ms, struct now now, bool *again,
+                      struct errbuf *err)
 {
     bool made;
     uint32_t waiting = times_count(s->st.buffered);
@@ -229,7 +241,7 @@ static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
             break;
         }
         return displace(e, g, s, nominal_ms,
-                        s->set.overlap == OVERLAP_TERMINATE, now, err);
+                        s->set.overlap == OVERLAP_TERMINATE, now, again, err);
     case OVERLAP_SKIP:
     default:
         if (!busy)
@@ -321,15 +333,22 @@ static enum err fire(struct engine *e, struct gather *g, struct schedule *s,
 {
     struct verdict v = judge(p, s, now);
     enum err rc = ERR_OK;
+    bool again = false;
     if (v.run && v.nominal_ms <= s->st.high_ms) {
         bool exists;
         rc = occurrence_exists(e, g, s, v.nominal_ms, now, &exists, err);
         v.run = !exists;
     }
     if (rc == ERR_OK && v.run)
-        rc = occur(e, g, s, v.nominal_ms, now, err);
+        rc = occur(e, g, s, v.nominal_ms, now, &again, err);
     if (rc != ERR_OK)
         return rc;
+    if (again) {
+        s->st.due_ms++; /* the alarm that went off is used up */
+        schedule_alarm(e, s);
+        schedule_store_state(e, s);
+        return ERR_OK;
+    }
     if (v.missed > 0) {
         s->st.missed += v.missed;
         schedule_report(e, s, EVENT_SCHEDULE_MISSED, v.missed, s->set.name,

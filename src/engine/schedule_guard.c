@@ -110,7 +110,7 @@ static enum err check_one(struct engine *e, struct gather *g,
         times_count(s.st.buffered) > 0)
         schedule_due(e, id, DUE_SCHEDULE_FREE, now.wall_ms);
     if (changed)
-        schedule_store_state(e, &s);
+        schedule_store_rest(e, &s);
     schedule_release(&s);
     return rc == ERR_NOTFOUND ? ERR_OK : rc;
 }
@@ -224,7 +224,9 @@ enum err schedules_check(struct engine *e, struct errbuf *err)
         struct buf live = {0};
         struct id id;
         memcpy(id.bytes, ids.data + at, ID_LEN);
-        rc = schedule_load(e, NULL, &id, &s, err);
+        rc = schedule_load_state(e, NULL, &id, &s, err);
+        if (rc == ERR_OK && s.st.paused != PAUSED_DELETED)
+            rc = schedule_load(e, NULL, &id, &s, err);
         if (rc == ERR_OK && s.st.next_ms > 0 &&
             due_exists(e, NULL, s.st.due_ms, DUE_SCHEDULE, &id, err) != ERR_OK)
             rc = err_set(err, ERR_INTERNAL, "schedule %.*s has no alarm",

@@ -74,6 +74,8 @@ MUST_USE enum err schedule_load_state(struct engine *e, struct gather *g,
 /* Both rows at once; s borrows them. */
 bool schedule_of_rows(struct schedule *s, struct slice set, struct slice st);
 void schedule_store_state(struct engine *e, const struct schedule *s);
+/* Its live jobs have changed: a deleted one goes with the last of them. */
+void schedule_store_rest(struct engine *e, const struct schedule *s);
 struct slice schedule_key(struct key *k, enum named_kind kind,
                           const struct id *id);
 struct slice schedule_name_key(struct key *k, struct slice name);

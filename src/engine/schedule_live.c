@@ -157,12 +157,14 @@ void schedule_revive(struct engine *e, struct gather *g, struct slice name,
     enum err rc = schedule_load_state(e, g, &id, &s, &err);
     if (rc == ERR_PENDING)
         rc = schedule_load_state(e, NULL, &id, &s, &err);
-    /* Also if its schedule is gone: one of that name may come again. */
     live_put(e, &id, job, false);
-    if (rc == ERR_OK) {
+    /* If its schedule is gone, one of that name may come again. */
+    if (rc == ERR_NOTFOUND)
+        s.st = (struct rec_schedule_state){.paused = PAUSED_DELETED};
+    if (rc == ERR_OK || rc == ERR_NOTFOUND) {
         s.st.live++;
         schedule_store_state(e, &s);
-    } else if (rc != ERR_NOTFOUND) {
+    } else {
         fault(e, now, &err);
     }
     schedule_release(&s);
@@ -257,6 +259,6 @@ void schedule_settle(struct engine *e, struct gather *g, const struct job *j,
     if (s.st.live == 0 && times_count(s.st.buffered) > 0 &&
         s.st.paused == PAUSED_NOT)
         schedule_due(e, &id, DUE_SCHEDULE_FREE, now.wall_ms);
-    schedule_store_state(e, &s);
+    schedule_store_rest(e, &s);
     schedule_release(&s);
 }

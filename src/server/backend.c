@@ -68,6 +68,8 @@ static void fill_engine_config(struct server *s, struct engine_config *c)
     c->cancel_force_ms = cf->cancel_force_ms;
     c->crashes_max = (uint32_t)cf->max_crashes;
     c->payload_max = cf->payload_max_size;
+    /* See backend_is_behind(): alarms leave room for commands. */
+    c->alarms_unsynced_max = cf->unsynced_max_bytes / 2;
     c->window_lane = (uint32_t)cf->window_lane_size;
     c->window_due = (uint32_t)cf->window_due_size;
 }

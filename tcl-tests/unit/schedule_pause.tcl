@@ -5,7 +5,8 @@ start_server {tags {schedules}} {
         set fired [dict get [r schedule.get s] fired]
         restart_server KILL
         set s [r schedule.get s]
-        assert_equal command [dict get $s paused]
+        assert_equal {1 command} \
+            [list [dict get $s paused] [dict get $s paused_by]]
         assert_equal (nil) [dict get $s next_ms]
         assert_equal $fired [dict get $s fired]
         assert_error "NOTFOUND*" {r schedule.pause nobody}

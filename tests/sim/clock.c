@@ -482,7 +482,7 @@ static bool overlap(struct clocks *c, uint32_t s, struct state *st,
 static const char *fired(struct clocks *c, uint32_t s,
                          const struct schedule_view *v, uint64_t live,
                          const struct clock_job *jobs, uint32_t jobs_n,
-                         struct now now, bool *displaced)
+                         struct now now, enum clock_displaced *displaced)
 {
     struct state *st = change(c, s);
     uint64_t last, run, count;
@@ -498,9 +498,18 @@ static const char *fired(struct clocks *c, uint32_t s,
     if (found(&c->decided[s], 0, st->older, run) && v->fired == st->fired &&
         v->overlapped == st->overlapped && v->buffered == st->tail - st->head)
         run = 0;
-    *displaced = run != 0 && live > 0 &&
-                 (st->set.overlap == OVERLAP_CANCEL ||
-                  st->set.overlap == OVERLAP_TERMINATE);
+    bool displaces = run != 0 && live > 0 &&
+                     (st->set.overlap == OVERLAP_CANCEL ||
+                      st->set.overlap == OVERLAP_TERMINATE);
+    if (displaces && v->due_ms == st->due_ms + 1 && v->live > 0 &&
+        v->live < live && jobs_n == 0) {
+        *displaced = DISPLACED_SOME;
+        st->missed -= count; /* not yet */
+        st->due_ms++;
+        return compare(st, v);
+    }
+    if (displaces)
+        *displaced = DISPLACED_ALL;
     bool starts = run != 0 && overlap(c, s, st, run, live > 0, jobs_n > 0);
     if (starts) {
         decide(c, s, st, run);
@@ -519,9 +528,9 @@ static const char *fired(struct clocks *c, uint32_t s,
 const char *clocks_ticked(struct clocks *c, uint32_t s,
                           const struct schedule_view *v, uint64_t live,
                           const struct clock_job *jobs, uint32_t jobs_n,
-                          struct now now, bool *displaced)
+                          struct now now, enum clock_displaced *displaced)
 {
-    *displaced = false;
+    *displaced = DISPLACED_NONE;
     const char *wrong = clocks_still(c, s, v);
     const struct state *st = &c->now[s];
     if ((wrong == NULL && jobs_n == 0) || v == NULL || !st->exists)

@@ -71,11 +71,13 @@ const char *clocks_still(struct clocks *c, uint32_t s,
                          const struct schedule_view *v);
 /* At most one alarm has gone off since the last view, when `live` jobs of the
  * schedule were live; these jobs were made. *displaced: those that were live
- * had to stop. */
+ * had to stop; some of them only, if the alarm is to go off again. */
+enum clock_displaced { DISPLACED_NONE, DISPLACED_SOME, DISPLACED_ALL };
+
 const char *clocks_ticked(struct clocks *c, uint32_t s,
                           const struct schedule_view *v, uint64_t live,
                           const struct clock_job *jobs, uint32_t jobs_n,
-                          struct now now, bool *displaced);
+                          struct now now, enum clock_displaced *displaced);
 /* All alarms of the present have gone off: is there something left to do? */
 /* `settled`: the clock has not been later before. */
 const char *clocks_idle(const struct clocks *c, uint32_t s, uint64_t live,

@@ -20,6 +20,14 @@
 
 static const char *const names[CLOCK_SCHEDULES] = {"a", "b", "{c}.d", "e", "f"};
 
+static uint64_t one_of(struct world *w, const uint64_t *of, uint32_t n)
+{
+    return of[rng_below(&w->rng, n)];
+}
+#define ONE_OF(w, ...)                         \
+    one_of(w, (const uint64_t[]){__VA_ARGS__}, \
+           sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
 void clock_begin(struct world *w)
 {
     w->clocks = clocks_new();
@@ -27,6 +35,7 @@ void clock_begin(struct world *w)
     w->now.wall_ms =
         times_change_ms(w->region) - rng_below(&w->rng, 6 * HOUR_MS);
     w->config.slice_ops = 1;
+    w->config.alarms_unsynced_max = ONE_OF(w, 10000, 100000, 10000000);
 }
 
 void clock_end(struct world *w)
@@ -130,40 +139,34 @@ static void resolve(struct world *w, uint32_t s)
     }
 }
 
-/* Jobs of `s` older than `before` had to make room. */
+/* Jobs of `s` older than `before` had to make room, all or some of them. */
 static void displaced(struct world *w, uint32_t s, uint32_t before,
-                      const struct schedule_view *v, uint32_t made)
+                      const struct schedule_view *v, uint32_t made, bool all)
 {
     bool terminate =
         clocks_settings(w->clocks, s)->overlap == OVERLAP_TERMINATE;
     if (made > 0 && v->live != 1)
-        violate(w, NULL, "a job runs beside the one that displaced it");
+        object(w, s, "a job runs beside the one that displaced it");
     for (uint32_t k = 0; k < before; k++) {
         const struct mjob *j = model_job(w->model, k);
         bool cancelling;
         if (j->schedule != s + 1 || !model_is_live(w->model, k))
             continue;
         struct op op = {.kind = OP_GET, .k = k};
-        switch ((int)state_of(w, k, &cancelling)) {
-        case JOB_CANCELLED:
+        enum job_state state = state_of(w, k, &cancelling);
+        if (state == JOB_CANCELLED)
             violate(
                 w, &op,
                 model_managed(w->model, k, MANAGE_CANCEL, 0, ERR_OK, w->now));
-            break;
-        case JOB_RUNNING:
-            if (terminate || !cancelling)
-                violate(w, &op, "a job was not stopped by its successor");
-            else if (!j->cancelling)
-                violate(w, &op,
-                        model_managed(w->model, k, MANAGE_CANCEL,
-                                      w->config.cancel_force_ms, ERR_OK,
-                                      w->now));
-            break;
-        default: /* lost before, and poisonous */
-            (void)look_at(w, &op);
-            if (model_is_live(w->model, k))
-                violate(w, &op, "a job was left alone by its successor");
-        }
+        else if (state == JOB_RUNNING && cancelling && !j->cancelling)
+            violate(w, &op,
+                    model_managed(w->model, k, MANAGE_CANCEL,
+                                  w->config.cancel_force_ms, ERR_OK, w->now));
+        else
+            (void)look_at(w, &op); /* lost before, and poisonous? */
+        if (all && model_is_live(w->model, k) &&
+            (terminate || state != JOB_RUNNING))
+            violate(w, &op, "a job was left alone by its successor");
     }
 }
 
@@ -176,14 +179,6 @@ enum op_kind clock_pick(struct world *w)
         OP_PAUSE, OP_PAUSE, OP_RESUME, OP_RUN, OP_BACKFILL, OP_BACKFILL};
     return kinds[rng_below(&w->rng, sizeof(kinds) / sizeof(kinds[0]))];
 }
-
-static uint64_t one_of(struct world *w, const uint64_t *of, uint32_t n)
-{
-    return of[rng_below(&w->rng, n)];
-}
-#define ONE_OF(w, ...)                         \
-    one_of(w, (const uint64_t[]){__VA_ARGS__}, \
-           sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 static void draw_timing(struct world *w, struct clock_settings *set)
 {
@@ -390,7 +385,7 @@ void clock_ticked(struct world *w)
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++) {
         struct schedule_view v;
         uint64_t live = w->live[s];
-        bool stopped;
+        enum clock_displaced stopped;
         uint32_t mine = n > 0 && jobs[0].schedule == s ? n : 0;
         uint64_t next_ms = clocks_next_ms(w->clocks, s);
         if (!clocks_exists(w->clocks, s) && mine == 0)
@@ -401,13 +396,17 @@ void clock_ticked(struct world *w)
         object(w, s,
                clocks_ticked(w->clocks, s, shown, live, jobs, mine, w->now,
                              &stopped));
-        if (stopped && w->r->violation[0] == '\0')
-            displaced(w, s, before, shown, mine);
+        if (stopped != DISPLACED_NONE && w->r->violation[0] == '\0')
+            displaced(w, s, before, shown, mine, stopped == DISPLACED_ALL);
     }
 }
 
 void clock_idle(struct world *w)
 {
+    /* Alarms wait for the disk, too. */
+    if (store_acked(w->store) < store_last(w->store) &&
+        store_pending_bytes(w->store) > w->config.alarms_unsynced_max)
+        return;
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
         object(w, s,
                clocks_idle(w->clocks, s, w->live[s],

@@ -274,6 +274,60 @@ static void a_schedule_made_anew_counts_all_that_still_live(void **state)
     rig_step(r);
     set(r, &p);
     assert_int_equal(get(r, "s").live, SCHEDULE_BUFFER_MAX + 1);
+    /* Its predecessor's jobs are in the way of its first one, all of them. */
+    p.overlap = OVERLAP_TERMINATE;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    rig_pass(r, 10);
+    assert_int_equal(get(r, "s").fired, 1);
+    assert_int_equal(get(r, "s").live, 1);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 1);
+}
+
+static void
+a_job_taken_back_counts_for_the_next_schedule_of_its_name(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    struct manage again = {.verb = MANAGE_RETRY};
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct id id = r->ids[0];
+    assert_int_equal(
+        engine_schedule_del(r->engine, NULL, slice_str("s"), &r->err), ERR_OK);
+    assert_int_equal(
+        engine_schedule_del(r->engine, NULL, slice_str("s"), &r->err),
+        ERR_NOTFOUND);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(manage_do(r->engine, NULL, &again, &id, r->now, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    set(r, &p);
+    assert_int_equal(get(r, "s").live, 1);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").overlapped, 1);
+}
+
+/* Those that wait are promised: none is made beyond MAX. */
+static void max_counts_the_times_that_wait(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_BUFFER_ALL;
+    p.max = 3;
+    set(r, &p);
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").buffered, 2);
+    assert_int_equal(get(r, "s").next_ms, 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        rig_pass(r, 1);
+    }
+    assert_int_equal(get(r, "s").fired, 3);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
 }
 
 /* --- overlap and misfire ------------------------------------------------- */
@@ -458,6 +512,24 @@ static void a_crash_anywhere_leaves_one_job_per_time(void **state)
         assert_int_equal(v.next_ms, from + 11 * MINUTE);
         rig_teardown(&own);
     }
+}
+
+/* Live jobs that must be fetched before they can be displaced. */
+static void
+a_time_that_displaces_is_not_lost_while_rows_are_fetched(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_TERMINATE;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    rig_restart(r);
+    mem_knobs(r->disk)->pending_per_1000 = 500;
+    for (int i = 0; i < 60; i++)
+        rig_pass(r, i == 0 ? MINUTE : 0);
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    assert_int_equal(get(r, "s").fired, 2);
+    assert_int_equal(get(r, "s").live, 1);
 }
 
 static void rows_that_must_be_fetched_change_nothing(void **state)
@@ -669,6 +741,8 @@ static void new_rules_of_a_zone_move_the_next_time(void **state)
     zone_set_dir("/usr/share/zoneinfo");
 }
 
+#define MANY 100000
+
 static void many_schedules_fire_and_cost_no_memory(void **state)
 {
     struct rig *r = *state;
@@ -676,7 +750,7 @@ static void many_schedules_fire_and_cost_no_memory(void **state)
     uint64_t next;
     r->check = false;
     engine_get_stats(r->engine, &before);
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < MANY; i++) {
         char name[16];
         snprintf(name, sizeof(name), "s%d", i);
         struct schedule_params p = cron(name, "@daily");
@@ -691,9 +765,9 @@ static void many_schedules_fire_and_cost_no_memory(void **state)
     engine_get_stats(r->engine, &after);
     assert_in_range(after.memory_bytes, 0, before.memory_bytes + (1 << 20));
     rig_pass(r, next - r->now.wall_ms);
-    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 20000);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], MANY);
     rig_pass(r, HOUR);
-    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 20000);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], MANY);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
@@ -710,6 +784,8 @@ int main(void)
         TEST(once_at_a_time),
         TEST(pause_resume_and_del),
         TEST(a_schedule_made_anew_counts_all_that_still_live),
+        TEST(a_job_taken_back_counts_for_the_next_schedule_of_its_name),
+        TEST(max_counts_the_times_that_wait),
         TEST(every_overlap_with_every_misfire),
         TEST(what_is_outside_the_window_is_counted_only),
         TEST(a_year_of_milliseconds_is_not_walked),
@@ -717,6 +793,7 @@ int main(void)
         TEST(a_clock_that_steps_back_fires_nothing_twice),
         TEST(a_crash_anywhere_leaves_one_job_per_time),
         TEST(rows_that_must_be_fetched_change_nothing),
+        TEST(a_time_that_displaces_is_not_lost_while_rows_are_fetched),
         TEST(it_pauses_after_failures_in_a_row),
         TEST(a_job_that_cannot_be_made_is_told),
         TEST(a_job_that_is_taken_back_is_live_again),
