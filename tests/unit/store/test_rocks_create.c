@@ -84,7 +84,7 @@ static void rows_can_be_fetched_before_there_is_a_base(void **state)
         turn(p);
     }
     assert_false(is_there(p, "base"));
-    assert_int_equal(store_get(p->s, g, FAMILY_JOBS, key_of(&k, 0), &v, NULL),
+    assert_int_equal(store_get(p->s, g, FAMILY_JOBS, key_of(&k, 1), &v, NULL),
                      ERR_OK);
     gather_free(&g);
     check_rows(p);
