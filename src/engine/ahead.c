@@ -83,7 +83,7 @@ static void arrived(void *ud)
     CHECK_OBJ(e, ENGINE);
     struct lane *l = lane_by_id(e, e->ahead.lane);
     e->ahead.lane = 0;
-    if (l != NULL) {
+    if (l != NULL && !lane_dead(l)) {
         struct errbuf err;
         enum err rc = ERR_OK;
         take_rows(e, l);

@@ -62,7 +62,8 @@ struct queue {
     struct map_node by_name;
     struct slice name; /* NUL behind it */
     struct rec_queue set;
-    bool stored; /* false: only somebody waits here, no row yet */
+    bool stored;  /* false: only somebody waits here, no row yet */
+    bool dropped; /* nor this: the row of what it was is still there */
     uint16_t slot;
     struct rec_counts totals;
     uint64_t counts[JOB_STATES]; /* live states */
@@ -325,7 +326,11 @@ void queue_store(struct engine *e, struct queue *q); /* settings */
 void handler_store(struct engine *e, struct handler *h);
 void owner_store(struct engine *e, struct owner *o);
 void queue_touch(struct engine *e, struct queue *q); /* counters changed */
-struct slice name_u32(uint32_t n, char out[4]);      /* numbered names */
+/* Forget that there was a queue of this name: until somebody uses it. */
+void queue_hide(struct engine *e, struct queue *q);
+MUST_USE enum err queue_load_dropped(struct engine *e, struct slice key,
+                                     struct errbuf *err);
+struct slice name_u32(uint32_t n, char out[4]); /* numbered names */
 
 MUST_USE enum err names_load_row(struct engine *e, struct slice key,
                                  struct slice value, struct errbuf *err);

@@ -476,6 +476,12 @@ MUST_USE enum err engine_purge(struct engine *e, struct slice queue,
                                struct now now, struct id *chore,
                                struct errbuf *err);
 
+/* And the queue with it: settings, counters and its place in lists. Errors: as
+ * engine_purge(), ERR_STATE. */
+MUST_USE enum err engine_queue_drop(struct engine *e, struct slice queue,
+                                    struct now now, struct id *chore,
+                                    struct errbuf *err);
+
 struct chore_view {
     struct id id;
     struct slice verb, state; /* active done cancelled failed */

@@ -16,6 +16,7 @@ enum load_step {
     LOAD_BEGIN,
     LOAD_QUEUES,
     LOAD_PURGED,
+    LOAD_DROPPED,
     LOAD_HANDLERS,
     LOAD_OWNERS,
     LOAD_COUNTS,
@@ -31,12 +32,12 @@ enum load_step {
 };
 
 static const uint8_t kinds[] = {
-    [LOAD_QUEUES] = NAMED_QUEUE,       [LOAD_PURGED] = NAMED_PURGED,
-    [LOAD_HANDLERS] = NAMED_HANDLER,   [LOAD_OWNERS] = NAMED_OWNER,
-    [LOAD_COUNTS] = NAMED_COUNTS,      [LOAD_LANES] = NAMED_LANE,
-    [LOAD_ENGINE] = NAMED_ENGINE,      [LOAD_RULES] = NAMED_LIMIT,
-    [LOAD_LIMITS] = NAMED_LIMIT_STATE, [LOAD_CHORES] = NAMED_CHORE,
-    [LOAD_WORKERS] = NAMED_WORKER,
+    [LOAD_QUEUES] = NAMED_QUEUE,    [LOAD_PURGED] = NAMED_PURGED,
+    [LOAD_DROPPED] = NAMED_DROPPED, [LOAD_HANDLERS] = NAMED_HANDLER,
+    [LOAD_OWNERS] = NAMED_OWNER,    [LOAD_COUNTS] = NAMED_COUNTS,
+    [LOAD_LANES] = NAMED_LANE,      [LOAD_ENGINE] = NAMED_ENGINE,
+    [LOAD_RULES] = NAMED_LIMIT,     [LOAD_LIMITS] = NAMED_LIMIT_STATE,
+    [LOAD_CHORES] = NAMED_CHORE,    [LOAD_WORKERS] = NAMED_WORKER,
 };
 
 struct slice_of_rows {
@@ -67,6 +68,8 @@ static enum err take_row(struct engine *e, enum load_step step,
     switch (step) {
     case LOAD_PURGED:
         return purge_load_row(e, key, value, err);
+    case LOAD_DROPPED:
+        return queue_load_dropped(e, key, err);
     case LOAD_RULES:
         return rule_load_row(e, key, value, err);
     case LOAD_LIMITS:

@@ -76,11 +76,47 @@ struct slice name_u32(uint32_t n, char out[4])
 void queue_store(struct engine *e, struct queue *q)
 {
     struct key k;
-    bool fresh = !q->stored;
+    char name[4];
+    bool fresh = !q->stored && !q->dropped;
+    if (q->dropped)
+        store_del(e->store, FAMILY_NAMED,
+                  key_named(&k, NAMED_DROPPED, name_u32(q->set.id, name)));
     q->stored = true;
+    q->dropped = false;
     rec_queue_encode(&q->set, store_put(e->store, FAMILY_NAMED,
                                         key_named(&k, NAMED_QUEUE, q->name),
                                         rec_queue_size(&q->set), fresh));
+}
+
+void queue_hide(struct engine *e, struct queue *q)
+{
+    struct rec_mark mark = {0};
+    char name[4];
+    struct key k;
+    ASSERT(q->stored);
+    q->stored = false;
+    q->dropped = true;
+    rec_mark_encode(&mark, store_put(e->store, FAMILY_NAMED,
+                                     key_named(&k, NAMED_DROPPED,
+                                               name_u32(q->set.id, name)),
+                                     rec_mark_size(&mark), false));
+}
+
+enum err queue_load_dropped(struct engine *e, struct slice key,
+                            struct errbuf *err)
+{
+    uint8_t kind;
+    struct slice name;
+    uint32_t id = 0;
+    if (!key_parse_named(key, &kind, &name) || name.len != 4)
+        return err_set(err, ERR_CORRUPT, "family named: bad key of a queue");
+    for (size_t i = 0; i < name.len; i++)
+        id = id << 8 | (unsigned char)name.data[i];
+    if (id >= e->queues_n || e->queues[id] == NULL)
+        return err_set(err, ERR_CORRUPT, "family named: no queue was dropped");
+    e->queues[id]->stored = false;
+    e->queues[id]->dropped = true;
+    return ERR_OK;
 }
 
 void handler_store(struct engine *e, struct handler *h)

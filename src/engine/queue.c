@@ -215,6 +215,38 @@ enum err engine_queue_set(struct engine *e, struct slice queue,
     return ERR_OK;
 }
 
+/* --- dropping ------------------------------------------------------------ */
+
+/* Its number stays, because finished jobs name it: they are found until they
+ * are forgotten. A queue of the name that comes later gets the number again,
+ * and nothing else of this one. */
+enum err engine_queue_drop(struct engine *e, struct slice queue, struct now now,
+                           struct id *chore, struct errbuf *err)
+{
+    struct queue *q = stored_queue(e, queue);
+    if (q == NULL)
+        return err_set(err, ERR_NOTFOUND, "no such queue");
+    if (q->counts[JOB_RUNNING] > 0)
+        return err_set(err, ERR_STATE,
+                       "%llu jobs of the queue are running: PAUSE it and wait, "
+                       "or CANCEL them",
+                       (unsigned long long)q->counts[JOB_RUNNING]);
+    enum err rc = engine_purge(e, queue, now, chore, err);
+    if (rc != ERR_OK)
+        return rc;
+    struct rec_queue set = {.id = q->set.id};
+    lanes_reorder(e, q, &set);
+    queue_store(e, q);
+    q->totals = (struct rec_counts){0};
+    queue_touch(e, q);
+    if (q->gate != NULL) {
+        q->gate->rate_until_ms = 0;
+        limit_settle(e, q->gate, now);
+    }
+    queue_hide(e, q);
+    return ERR_OK;
+}
+
 /* --- MAXLEN -------------------------------------------------------------- */
 
 #define LOOKED_AT 1024 /* members, to find the oldest */

@@ -25,6 +25,7 @@ enum named_kind {
     NAMED_ENGINE = 12,      /* "due", "forget": rec_head */
     NAMED_LIMIT_STATE = 13, /* limit name -> rec_limit */
     NAMED_PURGED = 14,      /* queue id -> rec_purged */
+    NAMED_DROPPED = 15,     /* queue id -> rec_mark: nobody has used it since */
     /* of schedules, by their id */
     NAMED_SCHEDULE_SET = 16,
     NAMED_SCHEDULE_STATE = 17,

@@ -364,6 +364,8 @@ enum err revive(struct engine *e, struct gather *g, const struct id *id,
                      (unsigned)e->config.lanes_max);
         goto out;
     }
+    if (!q->stored)
+        queue_store(e, q); /* it was dropped, and is used again */
     erase_rows(e, &k);
     put_rows(e, &k);
     renew(&k, l, now);

@@ -255,10 +255,15 @@ static enum err run_purge(struct world *w, struct op *op)
             model_job(w->model, k)->state == M_RUNNING &&
             !model_sure(w->model, k, w->now))
             return ERR_OK;
-    enum err rc = engine_purge(w->engine, queue, w->now, &chore, &w->e);
-    if (rc == ERR_NOTFOUND)
+    /* A drop is a purge if nothing runs; else nothing happens. */
+    bool drop = chance(w, 500);
+    enum err rc =
+        drop ? engine_queue_drop(w->engine, queue, w->now, &chore, &w->e)
+             : engine_purge(w->engine, queue, w->now, &chore, &w->e);
+    if (rc == ERR_NOTFOUND || (drop && rc == ERR_STATE))
         return ERR_OK;
-    if (rc == ERR_OK)
+    memset(&v, 0, sizeof(v));
+    if (rc == ERR_OK && !drop)
         rc = engine_queue(w->engine, queue, w->now, &v, &w->e);
     for (unsigned s = JOB_BLOCKED; rc == ERR_OK && s < JOB_RUNNING; s++)
         if (v.jobs[s] != 0)
