@@ -170,6 +170,7 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
     struct reply r = {&c->out, c->proto, is_muted(c)};
     ctx->reply = &r;
     uint64_t start_us = s->now_us;
+    c->last_cmd = entry; /* CLIENT LIST tells what a caller waits in */
     s->current = p;
     enum err rc = p->unblocked_error
                       ? err_set(&ctx->e, ERR_UNBLOCKED,
@@ -202,7 +203,6 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
     }
     gate_add(c, from, !is_free);
     step_reply_mode(c, mode);
-    c->last_cmd = entry;
     c->commands++;
     s->stats.commands++;
     if (s->hooks.after != NULL)

@@ -22,6 +22,17 @@ start_server {tags {connection}} {
         assert_match {id addr laddr fd name age idle flags db sub psub ssub multi * qbuf qbuf-free * omem tot-mem events cmd user * resp lib-name lib-ver*} \
             $names
     }
+    test {CLIENT LIST tells what each client does, or did last} {
+        set c [client]
+        set id [$c client id]
+        assert_match {* cmd=client|id *} [line_of [r client list] $id]
+        assert_match {* cmd=client|info *} [$c client info]
+        $c send job.lease nothing block 60000
+        wait_for {[string match {* flags=b* cmd=job.lease *} \
+            [line_of [r client list] $id]]}
+        r client unblock $id
+        assert_equal {} [$c read]
+    }
     test {CLIENT SETNAME and GETNAME} {
         set c [client]
         assert_equal (nil) [$c client getname]
