@@ -83,14 +83,37 @@ class Peer:
             self.process.wait()
             self.process = None
 
-    def bench(self, *words, fail=True):
+    def last_words(self):
+        """Of a server that ended by itself."""
+        time.sleep(0.2)
+        if self.process is None or self.process.poll() is None:
+            return ""
+        with open(self.folder + ".log") as f:
+            return "ended with %s:\n%s" % (self.process.returncode,
+                                           "".join(f.readlines()[-40:]))
+
+    def bench_begin(self, *words):
         command = [BENCH, "--port", str(self.port), "--proto", self.proto,
                    "--json", "--quiet", "--pid", str(self.process.pid)]
-        done = subprocess.run(command + [str(w) for w in words],
-                              capture_output=True, text=True)
-        if done.returncode and fail:
-            raise RuntimeError("%s: %s %s" % (self.name, done.stderr, done.stdout))
-        return json.loads(done.stdout.splitlines()[-1])
+        return subprocess.Popen(command + [str(w) for w in words],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def bench_end(self, running):
+        out, err = running.communicate()
+        if running.returncode:
+            raise RuntimeError("%s: %s %s %s" % (self.name, err, out, self.last_words()))
+        return json.loads(out.splitlines()[-1])
+
+    def bench(self, *words):
+        return self.bench_end(self.bench_begin(*words))
+
+    def ask(self, *words):
+        """The reply to one short command, as it came."""
+        with socket.create_connection(("127.0.0.1", self.port)) as c:
+            c.sendall(b"*%d\r\n" % len(words) + b"".join(
+                b"$%d\r\n%s\r\n" % (len(w), w.encode()) for w in words))
+            time.sleep(0.005)
+            return c.recv(65536)
 
     def life(self, connections, pipeline, jobs, payload=150):
         n = jobs_for(connections, pipeline, jobs)

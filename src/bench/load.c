@@ -10,22 +10,33 @@ static bool speaks_resp(const struct workload *w)
     return w->proto != &proto_beanstalkd;
 }
 
-static uint32_t ask_pid(struct conn *c)
+/* A number that INFO tells, or -1. */
+static int64_t ask_info(struct conn *c, const char *line, const char *field)
 {
     struct buf info = {0};
     struct errbuf e;
-    uint64_t pid = 0;
-    if (conn_ask(c, "INFO server", &info, &e) == ERR_OK) {
-        static const char field[] = "process_id:";
+    uint64_t n = 0;
+    bool known = false;
+    if (conn_ask(c, line, &info, &e) == ERR_OK) {
         const char *at = strstr(buf_cstr(&info), field);
         if (at != NULL) {
-            at += sizeof(field) - 1;
-            if (!parse_u64(slice_of(at, strspn(at, "0123456789")), &pid))
-                pid = 0;
+            at += strlen(field);
+            known = parse_u64(slice_of(at, strspn(at, "0123456789")), &n);
         }
     }
     buf_release(&info);
-    return (uint32_t)pid;
+    return known ? (int64_t)n : -1;
+}
+
+static double ask_tick_ms(const struct workload *w)
+{
+    struct conn c;
+    struct errbuf e;
+    if (!speaks_resp(w) || conn_open(&c, w, 0, &e) != ERR_OK)
+        return -1;
+    int64_t us = ask_info(&c, "INFO stats", "tick_max_usec:");
+    conn_close(&c);
+    return us < 0 ? -1 : (double)us / 1e3;
 }
 
 static enum err prepare(const struct workload *w, uint32_t *pid,
@@ -40,8 +51,10 @@ static enum err prepare(const struct workload *w, uint32_t *pid,
     if (speaks_resp(w)) {
         for (uint32_t i = 0; i < w->setup_n && rc == ERR_OK; i++)
             rc = conn_ask(&c, w->setup[i], NULL, e);
-        if (*pid == 0 && rc == ERR_OK)
-            *pid = ask_pid(&c);
+        if (*pid == 0 && rc == ERR_OK) {
+            int64_t told = ask_info(&c, "INFO server", "process_id:");
+            *pid = told < 0 ? 0 : (uint32_t)told;
+        }
     }
     conn_close(&c);
     return rc;
@@ -71,8 +84,8 @@ static enum err fill(const struct workload *w, uint64_t jobs, struct errbuf *e)
 enum err load_run(const struct workload *w, struct result *r, struct errbuf *e)
 {
     uint32_t pid = w->server_pid;
-    uint64_t backlog = w->backlog, rss;
-    double cpu_s = 0;
+    uint64_t backlog = w->backlog;
+    struct usage before = {0};
     enum err rc = prepare(w, &pid, e);
     if (w->mix == MIX_DRAIN)
         backlog += w->jobs;
@@ -80,10 +93,16 @@ enum err load_run(const struct workload *w, struct result *r, struct errbuf *e)
         rc = fill(w, backlog, e);
     if (rc != ERR_OK)
         return rc;
-    bool known = pid != 0 && process_usage(pid, &cpu_s, &rss);
+    bool known = pid != 0 && process_usage(pid, &before);
     rc = w->mix >= MIX_PICKUP ? open_run(w, r, e) : closed_run(w, r, e);
-    if (rc == ERR_OK && known &&
-        process_usage(pid, &r->server_cpu_s, &r->server_rss))
-        r->server_cpu_s -= cpu_s;
-    return rc;
+    if (rc != ERR_OK)
+        return rc;
+    if (known && process_usage(pid, &r->used)) {
+        r->measured = true;
+        r->used.cpu_s -= before.cpu_s;
+        if (r->used.disk_bytes >= 0)
+            r->used.disk_bytes -= before.disk_bytes;
+    }
+    r->tick_ms = ask_tick_ms(w);
+    return ERR_OK;
 }

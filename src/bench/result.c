@@ -13,7 +13,7 @@ static const char *const names[LATENCIES] = {"add",  "lease",  "ack",
 
 void result_init(struct result *r)
 {
-    *r = (struct result){.server_cpu_s = -1};
+    *r = (struct result){.tick_ms = -1};
     for (int i = 0; i < LATENCIES; i++)
         r->latency[i] = histogram_new(LATENCY_MAX_US, 3);
 }
@@ -42,9 +42,14 @@ void result_text(const struct result *r, const struct workload *w, FILE *to)
     fprintf(to, "%.0f jobs/s (%" PRIu64 " in %.2f s%s)", result_rate(r),
             r->done, (double)r->run_us / 1e6,
             r->timed_out ? ", stopped by --seconds" : "");
-    if (r->server_cpu_s >= 0 && r->done > 0)
+    if (r->measured && r->done > 0)
         fprintf(to, ", server %.1f us of CPU a job, %" PRIu64 " MB",
-                r->server_cpu_s * 1e6 / (double)r->done, r->server_rss >> 20);
+                r->used.cpu_s * 1e6 / (double)r->done, r->used.rss >> 20);
+    if (r->measured && r->done > 0 && r->used.disk_bytes >= 0)
+        fprintf(to, ", %.0f B to disk a job",
+                r->used.disk_bytes / (double)r->done);
+    if (r->tick_ms >= 0)
+        fprintf(to, ", longest tick %.1f ms", r->tick_ms);
     fputc('\n', to);
     if (r->errors > 0)
         fprintf(to, "  %" PRIu64 " error replies, the first: %s\n", r->errors,
@@ -91,9 +96,14 @@ void result_json(const struct result *r, const struct workload *w, FILE *to)
                r->done, (double)r->run_us / 1e6, result_rate(r),
                r->timed_out ? "true" : "false", r->errors);
     json_string(&b, r->first_error);
-    if (r->server_cpu_s >= 0 && r->done > 0)
+    if (r->measured && r->done > 0)
         buf_printf(&b, ",\"server_cpu_us\":%.3f,\"server_rss\":%" PRIu64,
-                   r->server_cpu_s * 1e6 / (double)r->done, r->server_rss);
+                   r->used.cpu_s * 1e6 / (double)r->done, r->used.rss);
+    if (r->measured && r->done > 0 && r->used.disk_bytes >= 0)
+        buf_printf(&b, ",\"disk_bytes\":%.1f",
+                   r->used.disk_bytes / (double)r->done);
+    if (r->tick_ms >= 0)
+        buf_printf(&b, ",\"tick_ms\":%.3f", r->tick_ms);
     buf_add_str(&b, ",\"latency_us\":{");
     const char *comma = "";
     for (int i = 0; i < LATENCIES; i++) {
@@ -132,7 +142,22 @@ void result_progress(struct result *r, const struct workload *w,
     r->shown_done = r->done;
 }
 
-bool process_usage(uint32_t pid, double *cpu_s, uint64_t *rss)
+/* What the process sent to the disk, caches not counted: its log, and what
+ * RocksDB flushes and compacts. */
+static double disk_bytes(uint32_t pid)
+{
+    char path[64], line[128];
+    double n = -1;
+    snprintf(path, sizeof(path), "/proc/%u/io", pid);
+    FILE *f = fopen(path, "re");
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+        (void)sscanf(line, "write_bytes: %lf", &n);
+    if (f != NULL)
+        fclose(f);
+    return n;
+}
+
+bool process_usage(uint32_t pid, struct usage *u)
 {
     char path[64], line[1024];
     snprintf(path, sizeof(path), "/proc/%u/stat", pid);
@@ -153,7 +178,8 @@ bool process_usage(uint32_t pid, double *cpu_s, uint64_t *rss)
                "%*d %*d %*d %*d %*u %*u %ld",
                &user, &system, &pages) != 3)
         return false;
-    *cpu_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-    *rss = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    u->cpu_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    u->rss = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    u->disk_bytes = disk_bytes(pid);
     return true;
 }

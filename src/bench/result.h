@@ -22,6 +22,12 @@ enum latency {
     LATENCIES,
 };
 
+/* What a process has used so far. */
+struct usage {
+    double cpu_s, disk_bytes; /* written; < 0: we may not know */
+    uint64_t rss;
+};
+
 struct result {
     uint64_t done; /* jobs */
     uint64_t run_us;
@@ -29,8 +35,9 @@ struct result {
     char first_error[120];
     bool timed_out; /* --seconds passed before --jobs were done */
     struct histogram *latency[LATENCIES];
-    double server_cpu_s; /* < 0: not known */
-    uint64_t server_rss;
+    bool measured; /* what the server used; disk: < 0 if not known */
+    struct usage used;
+    double tick_ms; /* its longest turn since it started; < 0: not known */
     /* For the progress line. */
     uint64_t shown_us, shown_done;
 };
@@ -47,7 +54,7 @@ double result_rate(const struct result *r); /* jobs a second */
 void result_progress(struct result *r, const struct workload *w,
                      uint64_t start_us, uint64_t now_us);
 
-/* CPU time and memory of a local process; false if there is none. */
-bool process_usage(uint32_t pid, double *cpu_s, uint64_t *rss);
+/* Of a local process; false if there is none. */
+bool process_usage(uint32_t pid, struct usage *u);
 
 #endif
