@@ -214,12 +214,6 @@ bool cron_is_reboot(const struct cron *c)
     return c->reboot;
 }
 
-bool cron_is_every(const struct cron *c)
-{
-    CHECK_OBJ(c, CRON);
-    return c->every;
-}
-
 bool cron_follows_elapsed(const struct cron *c)
 {
     CHECK_OBJ(c, CRON);

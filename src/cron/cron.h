@@ -89,8 +89,7 @@ bool cron_prev(const struct cron *c, const struct cron_rules *rules,
  * never fires by the clock. */
 bool cron_is_never(const struct cron *c);
 
-bool cron_is_reboot(const struct cron *c); /* "@reboot" */
-bool cron_is_every(const struct cron *c);  /* cron_every() or "@every d" */
+bool cron_is_reboot(const struct cron *c);
 
 /* A `*` or a step in second, minute or hour: follows elapsed time. */
 bool cron_follows_elapsed(const struct cron *c);

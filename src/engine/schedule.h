@@ -32,7 +32,7 @@
  *  2. next_ms is later than every nominal time that was decided, except after
  *     RESUME or SET, where the occurrence keys tell what has been.
  *  3. `live` is the number of KEY_SCHEDULE rows of the schedule, each of which
- *     names a live job.
+ *     names a live job; the state of a deleted one stands while there are any.
  */
 #ifndef ENGINE_SCHEDULE_H
 #define ENGINE_SCHEDULE_H

@@ -93,6 +93,7 @@ static enum err check_one(struct engine *e, struct gather *g,
     struct schedule s = {0};
     bool changed = false;
     enum err rc = schedule_load_state(e, g, id, &s, err);
+    e->guard.seen += rc == ERR_OK && act && s.st.paused != PAUSED_DELETED;
     if (rc == ERR_OK && s.st.next_ms > 0 && e->guard.zones)
         rc = check_zone(e, g, &s, act, &changed, err);
     if (rc == ERR_OK && s.st.next_ms > 0 && !changed) {
@@ -193,7 +194,6 @@ void schedule_guard(struct engine *e, struct now now)
     if (rc != ERR_OK)
         fault(e, now, &err);
     size_t n = ids.len / ID_LEN;
-    gd->seen += n;
     gd->next_mono_ms = now.mono_ms + GUARD_SLICE_MS;
     if (n > 0) {
         memcpy(gd->last.bytes, ids.data + ids.len - ID_LEN, ID_LEN);
@@ -227,6 +227,9 @@ enum err schedules_check(struct engine *e, struct errbuf *err)
         rc = schedule_load_state(e, NULL, &id, &s, err);
         if (rc == ERR_OK && s.st.paused != PAUSED_DELETED)
             rc = schedule_load(e, NULL, &id, &s, err);
+        else if (rc == ERR_OK && s.st.live == 0)
+            rc = err_set(err, ERR_INTERNAL,
+                         "a deleted schedule has left its state");
         if (rc == ERR_OK && s.st.next_ms > 0 &&
             due_exists(e, NULL, s.st.due_ms, DUE_SCHEDULE, &id, err) != ERR_OK)
             rc = err_set(err, ERR_INTERNAL, "schedule %.*s has no alarm",

@@ -2,8 +2,8 @@
  *
  * A row (KEY_SCHEDULE: schedule, job) stands as long as the job lives, written
  * and deleted in the entries in which the job is born and ends, and the
- * schedule counts them. Overlap is judged from that, so no crash can leave a
- * schedule believing that something still runs.
+ * schedule counts them, also one that was deleted. Overlap is judged from that,
+ * so no crash can leave a schedule believing that something still runs.
  */
 #include "engine/schedule_impl.h"
 

@@ -3,12 +3,11 @@
 #include "util/parse.h"
 
 /* Views borrow copies of the rows, which the engine keeps until the next. */
-static void show(struct engine *e, struct schedule *s,
-                 const struct rec_schedule_fill *fill, struct schedule_view *v)
+static void show(struct schedule *s, const struct rec_schedule_fill *fill,
+                 struct schedule_view *v)
 {
     const struct rec_schedule *r = &s->set;
     const struct rec_schedule_state *st = &s->st;
-    (void)e;
     *v = (struct schedule_view){
         .name = r->name,
         .queue = r->queue,
@@ -91,7 +90,7 @@ enum err engine_schedule_get(struct engine *e, struct gather *g,
         if (!schedule_of_rows(&shown, set, st))
             rc = err_set(err, ERR_CORRUPT, "family named: bad schedule");
         else
-            show(e, &shown, filling ? &fill : NULL, v);
+            show(&shown, filling ? &fill : NULL, v);
     }
     schedule_release(&s);
     if (rc == ERR_NOTFOUND)
@@ -130,7 +129,7 @@ static enum err each(struct engine *e, struct gather *g, const struct id *id,
     bool filling;
     enum err rc = load(e, g, id, &s, &fill, &filling, err);
     if (rc == ERR_OK && fn != NULL) {
-        show(e, &s, filling ? &fill : NULL, &v);
+        show(&s, filling ? &fill : NULL, &v);
         fn(ud, &v);
     }
     schedule_release(&s);

@@ -585,7 +585,7 @@ static void advance(struct world *w)
     }
     if (w->o->calm)
         return;
-    if (w->clocks != NULL && chance(w, 30))
+    if (w->clocks != NULL && chance(w, 60))
         clock_step(w);
     else if (w->clocks == NULL && chance(w, 3)) /* somebody sets the clock */
         w->now.wall_ms += rng_below(&w->rng, 100000);

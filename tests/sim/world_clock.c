@@ -175,8 +175,8 @@ static void displaced(struct world *w, uint32_t s, uint32_t before,
 enum op_kind clock_pick(struct world *w)
 {
     static const enum op_kind kinds[] = {
-        OP_SET,   OP_SET,   OP_SET,    OP_SET, OP_DEL,      OP_PAUSE,
-        OP_PAUSE, OP_PAUSE, OP_RESUME, OP_RUN, OP_BACKFILL, OP_BACKFILL};
+        OP_SET,    OP_SET,    OP_SET,    OP_SET, OP_DEL,      OP_PAUSE,
+        OP_RESUME, OP_RESUME, OP_RESUME, OP_RUN, OP_BACKFILL, OP_BACKFILL};
     return kinds[rng_below(&w->rng, sizeof(kinds) / sizeof(kinds[0]))];
 }
 
@@ -225,6 +225,9 @@ static void draw_settings(struct world *w, uint32_t s,
 void clock_draw(struct world *w, struct op *op)
 {
     op->schedule = (uint32_t)rng_below(&w->rng, CLOCK_SCHEDULES);
+    /* Nearly all are there and go on, most of the time. */
+    if (op->kind == OP_PAUSE && !clocks_exists(w->clocks, op->schedule))
+        op->kind = OP_SET;
     if (op->kind == OP_SET)
         draw_settings(w, op->schedule, &op->set);
     if (op->kind == OP_BACKFILL) {

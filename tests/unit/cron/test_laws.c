@@ -4,7 +4,7 @@
 /* Laws of next and prev on random patterns, zones and rules, and a brute force
  * that knows the pattern's sets because it made them. */
 
-#define TRIALS 400
+#define TRIALS 2000
 #define WINDOW_S (3 * 86400)
 
 static const char *const zones[] = {
@@ -190,7 +190,7 @@ static void next_is_the_first_that_brute_force_finds(void **state)
         }
         cron_free(&c);
     }
-    assert_true(found > 10000); /* or the samples are too rare to tell */
+    assert_true(found > 50000); /* or the samples are too rare to tell */
 }
 
 static void next_is_strictly_later_and_prev_comes_back(void **state)
