@@ -8,10 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/engine.h"
+#include "engine/mend.h"
 #include "log/log.h"
 #include "store/entry.h"
 #include "store/key.h"
 #include "store/offline.h"
+#include "store/store.h"
 #include "util/parse.h"
 
 enum { EXIT_WELL, EXIT_DAMAGE, EXIT_USAGE, EXIT_FAILED };
@@ -201,11 +204,54 @@ static void tell(void *ud, const char *line)
     printf("%s\n", line);
 }
 
+static enum err load(struct engine *engine, struct errbuf *e)
+{
+    bool done = false;
+    enum err rc = ERR_OK;
+    while (rc == ERR_OK && !done)
+        rc = engine_load(engine, clock_now(), &done, e);
+    return rc;
+}
+
+/* Jobs into their places, counters as they should be. */
+static enum err mend(const char *dir, struct errbuf *e)
+{
+    struct mended m = {0};
+    struct store *s = NULL;
+    struct engine_config config;
+    engine_config_default(&config);
+    enum err rc = offline_start(&s, dir, e);
+    if (rc != ERR_OK)
+        return rc;
+    struct engine *engine = engine_new(s, &config);
+    rc = load(engine, e);
+    if (rc == ERR_OK)
+        rc = engine_mend(engine, clock_now(), &m, e);
+    engine_free(&engine);
+    if (rc == ERR_OK)
+        store_close(&s);
+    else
+        store_abandon(&s);
+    if (rc == ERR_OK)
+        printf("jobs: %" PRIu64 " put back into their queues, %" PRIu64
+               " places too many dropped; %" PRIu64
+               " queues and owners counted anew\n",
+               m.requeued, m.doubled, m.recounted);
+    if (m.homeless + m.unreadable > 0)
+        printf("jobs: %" PRIu64 " belong to no queue that is known, %" PRIu64
+               " cannot be read\n",
+               m.homeless, m.unreadable);
+    return rc;
+}
+
 static int salvage(const char *dir)
 {
     struct offline_count n;
     struct errbuf e = {{0}};
     enum err rc = offline_salvage(dir, tell, NULL, &e);
+    if (rc == ERR_OK && mend(dir, &e) != ERR_OK)
+        /* A server may do better, or say the same. */
+        printf("jobs: left as they are: %s\n", e.text);
     if (rc == ERR_OK)
         rc = offline_verify(dir, &n, &e);
     if (rc != ERR_OK)

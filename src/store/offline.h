@@ -69,6 +69,10 @@ MUST_USE enum err offline_salvage(const char *dir, offline_tell_fn tell,
 MUST_USE enum err offline_drop_orphans(const char *dir, offline_tell_fn tell,
                                        void *ud, struct errbuf *e);
 
+/* Open what a salvage left and replay its log. */
+MUST_USE enum err offline_start(struct store **s, const char *dir,
+                                struct errbuf *e);
+
 /* "6a6f62..." of at most 32 bytes; a static buffer. */
 const char *offline_hex(struct slice s);
 

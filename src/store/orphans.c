@@ -3,8 +3,7 @@
  * second, so they go, through the store itself, so that what the log still
  * holds counts.
  *
- * The opposite, a job that stands nowhere, is kept: its row is whole, and only
- * people can say whether it should run.
+ * The opposite, a job that stands nowhere, is kept: engine_mend() puts it back.
  */
 #include <stdio.h>
 
@@ -116,7 +115,7 @@ static enum err sweep_family(struct sweep *w, enum family f, uint64_t *dropped,
     return rc;
 }
 
-static enum err start(struct store **s, const char *dir, struct errbuf *e)
+enum err offline_start(struct store **s, const char *dir, struct errbuf *e)
 {
     struct store_options o;
     bool done = false;
@@ -135,7 +134,7 @@ enum err offline_drop_orphans(const char *dir, offline_tell_fn tell, void *ud,
                                            FAMILY_PARKED, FAMILY_BODIES,
                                            FAMILY_DUE,    FAMILY_DEPS};
     struct sweep *w = NEW(struct sweep);
-    enum err rc = start(&w->s, dir, e);
+    enum err rc = offline_start(&w->s, dir, e);
     for (size_t i = 0; i < ARRAY_LEN(families) && rc == ERR_OK; i++) {
         uint64_t dropped;
         char line[128];

@@ -11,7 +11,7 @@
  *
  * What was lost is told. What holds afterwards: each row can be read, and names
  * a job that exists. A job may have lost its place in its queue, and counters
- * may count what is gone.
+ * may count what is gone: belfry-check goes on with engine_mend().
  */
 #include <errno.h>
 #include <stdarg.h>

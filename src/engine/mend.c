@@ -1,0 +1,335 @@
+/* After a salvage: every live job has one place again, and counters say what
+ * there is. Nothing here runs in a server.
+ *
+ *  1. Each live job is looked for where it may stand: leased, ready, parked,
+ *     due. One that stands nowhere and is neither blocked nor held lost its
+ *     row, and is put where its record says; a leased one leaves other places.
+ *  2. Counters of queues and owners are set to what was found, those of
+ *     finished jobs (`done`) to the rows that list them (`index`).
+ *
+ * What a lost lease means nobody knows: its job is given out again, as after
+ * any lost lease. A job whose queue or lane is lost stays where it is, and is
+ * told of.
+ */
+#include "engine/mend.h"
+#include <stdlib.h>
+
+#include "engine/core.h"
+
+#define CHUNK 500
+
+struct seen {
+    struct id id;
+    struct rec_job r; /* its slices are gone */
+    uint32_t owner;
+};
+
+/* Finished jobs of a bucket, as `done` says or as `index` has them. */
+struct tally {
+    uint32_t bucket, queue;
+    uint8_t state;
+    uint64_t n;
+};
+
+struct mend {
+    struct engine *e;
+    struct mended *out;
+    struct now now;
+    struct buf parked; /* struct id, sorted */
+    uint64_t *counts, *owners;
+    struct buf found, told; /* struct tally, in order */
+    struct seen chunk[CHUNK];
+    size_t n;
+    struct key last; /* row of jobs that was looked at; len 0: none */
+};
+
+static int by_id(const void *a, const void *b)
+{
+    return id_cmp(a, b);
+}
+
+static int tally_cmp(const struct tally *a, const struct tally *b)
+{
+    if (a->bucket != b->bucket)
+        return a->bucket < b->bucket ? -1 : 1;
+    if (a->queue != b->queue)
+        return a->queue < b->queue ? -1 : 1;
+    return (a->state > b->state) - (a->state < b->state);
+}
+
+static bool note_parked(struct slice key, struct slice value, void *ud)
+{
+    struct mend *m = ud;
+    struct parked_key k;
+    (void)value;
+    if (key_parse_parked(key, &k))
+        buf_add(&m->parked, &k.id, sizeof(k.id));
+    return true;
+}
+
+static bool note_job(struct slice key, struct slice value, void *ud)
+{
+    struct mend *m = ud;
+    struct seen *s = &m->chunk[m->n];
+    struct rec_more more;
+    m->last.len = (uint16_t)key.len;
+    memcpy(m->last.bytes, key.data, key.len);
+    if (!key_parse_id(key, &s->id) || !rec_job_decode(&s->r, value)) {
+        m->out->unreadable++;
+        return true;
+    }
+    s->owner = 0;
+    if ((s->r.flags & JOBF_OWNED) != 0 && rec_more_decode(&more, s->r.more))
+        s->owner = more.owner;
+    m->n++;
+    return true;
+}
+
+/* The rows of `index` of one bucket, queue and state stand together. */
+static bool note_finished(struct slice key, struct slice value, void *ud)
+{
+    struct mend *m = ud;
+    struct index_key k;
+    (void)value;
+    if (!key_parse_index(key, &k))
+        return true;
+    struct tally t;
+    memset(&t, 0, sizeof(t));
+    t.bucket = k.bucket;
+    t.queue = k.queue;
+    t.state = k.state;
+    if (m->found.len > 0) {
+        char *last = m->found.data + m->found.len - sizeof(t);
+        struct tally before;
+        memcpy(&before, last, sizeof(before));
+        if (tally_cmp(&before, &t) == 0) {
+            t.n = before.n;
+            m->found.len -= sizeof(t);
+        }
+    }
+    t.n++;
+    buf_add(&m->found, &t, sizeof(t));
+    return true;
+}
+
+static bool note_count(struct slice key, struct slice value, void *ud)
+{
+    struct mend *m = ud;
+    struct done_key k;
+    struct rec_count r;
+    struct tally t;
+    if (!key_parse_done(key, &k) || k.kind != DONE_COUNT)
+        return true;
+    memset(&t, 0, sizeof(t));
+    t.bucket = k.bucket;
+    t.queue = k.queue;
+    t.state = k.state;
+    t.n = rec_count_decode(&r, value) ? r.count : UINT64_MAX;
+    buf_add(&m->told, &t, sizeof(t));
+    return true;
+}
+
+static bool there(struct mend *m, enum family f, struct slice key)
+{
+    struct slice value;
+    return store_get(m->e->store, NULL, f, key, &value, NULL) == ERR_OK;
+}
+
+static bool is_parked(const struct mend *m, const struct id *id)
+{
+    size_t n = m->parked.len / sizeof(*id);
+    return n > 0 && bsearch(id, m->parked.data, n, sizeof(*id), by_id) != NULL;
+}
+
+/* To where its record says. */
+static enum job_state put_back(struct mend *m, const struct seen *s,
+                               struct lane *l)
+{
+    const struct rec_job *r = &s->r;
+    if (r->state == JOB_BLOCKED || r->state == JOB_HELD)
+        return (enum job_state)r->state;
+    m->out->requeued++;
+    if ((r->state == JOB_SCHEDULED || r->state == JOB_RETRYING) &&
+        r->since_ms > m->now.wall_ms) {
+        struct due d = {.at_ms = r->since_ms,
+                        .kind = DUE_READY,
+                        .id = s->id,
+                        .lane = l,
+                        .priority = r->priority,
+                        .flags = r->state == JOB_RETRYING ? DUEF_RETRYING : 0};
+        due_put(m->e, &d, true);
+        return (enum job_state)r->state;
+    }
+    struct member at = {.order = r->order,
+                        .id = s->id,
+                        .since_ms = r->since_ms & WALL_MS_MAX,
+                        .priority = MEMBER_PRIORITY(r->priority)};
+    lane_add_key(m->e, l, &at, true);
+    return JOB_READY;
+}
+
+static void mend_job(struct mend *m, const struct seen *s)
+{
+    struct engine *e = m->e;
+    const struct rec_job *r = &s->r;
+    struct key run, ready, due;
+    struct queue *q = r->queue < e->queues_n ? e->queues[r->queue] : NULL;
+    struct lane *l = r->lane < e->lanes_n ? e->lanes[r->lane] : NULL;
+    if (q == NULL || l == NULL || l->queue != q) {
+        m->out->homeless++;
+        return;
+    }
+    bool runs = there(m, FAMILY_RUNS, key_run(&run, &s->id));
+    bool is_ready =
+        there(m, FAMILY_READY,
+              key_ready(&ready, r->queue, r->lane, r->order, &s->id));
+    bool is_due = there(
+        m, FAMILY_DUE, key_due(&due, r->since_ms, DUE_READY, id_slice(&s->id)));
+    enum job_state state;
+    if (!runs && row_purged(q, r->lane))
+        return; /* its rows wait for the chore */
+    if (is_ready && (runs || is_due)) {
+        store_del(e->store, FAMILY_READY, key_slice(&ready));
+        m->out->doubled++;
+        is_ready = false;
+    }
+    if (runs && is_due) {
+        store_del(e->store, FAMILY_DUE, key_slice(&due));
+        m->out->doubled++;
+    }
+    if (runs)
+        state = JOB_RUNNING;
+    else if (is_parked(m, &s->id))
+        state = JOB_PARKED;
+    else if (is_ready)
+        state = JOB_READY;
+    else if (is_due)
+        state = r->state == JOB_RETRYING ? JOB_RETRYING : JOB_SCHEDULED;
+    else
+        state = put_back(m, s, l);
+    m->counts[r->queue * JOB_STATES + state]++;
+    if (s->owner < e->owners_n)
+        m->owners[s->owner]++;
+}
+
+static void commit(struct mend *m)
+{
+    names_commit(m->e);
+    store_commit(m->e->store, m->now);
+    store_poll(m->e->store, m->now);
+}
+
+static enum err mend_jobs(struct mend *m, struct errbuf *err)
+{
+    struct key from = {.len = 0};
+    enum err rc;
+    for (;;) {
+        m->n = 0;
+        m->last.len = 0;
+        rc = store_scan(m->e->store, NULL, FAMILY_JOBS, key_slice(&from),
+                        SLICE_EMPTY, CHUNK, note_job, m, err);
+        if (rc != ERR_OK || m->last.len == 0)
+            return rc;
+        for (size_t i = 0; i < m->n; i++)
+            mend_job(m, &m->chunk[i]);
+        key_next(&from, key_slice(&m->last));
+        commit(m);
+    }
+}
+
+static void set_finished(struct mend *m, const struct tally *t, bool any)
+{
+    struct rec_count r = {t->n};
+    struct key k;
+    key_done_count(&k, t->bucket, t->queue, t->state);
+    m->out->recounted++;
+    if (any)
+        rec_count_encode(&r, store_put(m->e->store, FAMILY_DONE, key_slice(&k),
+                                       rec_count_size(&r), false));
+    else
+        store_del(m->e->store, FAMILY_DONE, key_slice(&k));
+}
+
+/* Both lists have one order. */
+static enum err mend_finished(struct mend *m, struct errbuf *err)
+{
+    enum err rc = store_scan(m->e->store, NULL, FAMILY_INDEX, SLICE_EMPTY,
+                             SLICE_EMPTY, SIZE_MAX, note_finished, m, err);
+    if (rc == ERR_OK)
+        rc = store_scan(m->e->store, NULL, FAMILY_DONE, SLICE_EMPTY,
+                        SLICE_EMPTY, SIZE_MAX, note_count, m, err);
+    size_t found = m->found.len / sizeof(struct tally);
+    size_t told = m->told.len / sizeof(struct tally);
+    for (size_t i = 0, k = 0; rc == ERR_OK && (i < found || k < told);) {
+        struct tally a, b;
+        if (i < found)
+            memcpy(&a, m->found.data + i * sizeof(a), sizeof(a));
+        if (k < told)
+            memcpy(&b, m->told.data + k * sizeof(b), sizeof(b));
+        int cmp = i == found ? 1 : k == told ? -1 : tally_cmp(&a, &b);
+        if (cmp > 0)
+            set_finished(m, &b, false);
+        else if (cmp < 0 || a.n != b.n)
+            set_finished(m, &a, true);
+        i += cmp <= 0;
+        k += cmp >= 0;
+    }
+    commit(m);
+    return rc;
+}
+
+static void set_counts(struct mend *m)
+{
+    struct engine *e = m->e;
+    for (uint32_t i = 0; i < e->queues_n; i++) {
+        struct queue *q = e->queues[i];
+        bool differs = false;
+        for (unsigned s = JOB_BLOCKED; q != NULL && s <= JOB_RUNNING; s++) {
+            differs |= q->counts[s] != m->counts[i * JOB_STATES + s];
+            q->counts[s] = m->counts[i * JOB_STATES + s];
+        }
+        m->out->recounted += differs;
+        if (differs)
+            queue_touch(e, q);
+    }
+    for (uint32_t i = 0; i < e->owners_n; i++) {
+        struct owner *o = e->owners[i];
+        if (o == NULL || o->set.live == m->owners[i])
+            continue;
+        o->set.live = m->owners[i];
+        owner_store(e, o);
+        m->out->recounted++;
+    }
+    commit(m);
+}
+
+enum err engine_mend(struct engine *e, struct now now, struct mended *out,
+                     struct errbuf *err)
+{
+    CHECK_OBJ(e, ENGINE);
+    memset(out, 0, sizeof(*out));
+    struct mend *m = NEW(struct mend);
+    m->e = e;
+    m->out = out;
+    m->now = now;
+    m->counts = mem_zalloc((e->queues_n + 1) * JOB_STATES * sizeof(uint64_t));
+    m->owners = mem_zalloc((e->owners_n + 1) * sizeof(uint64_t));
+    enum err rc = store_scan(e->store, NULL, FAMILY_PARKED, SLICE_EMPTY,
+                             SLICE_EMPTY, SIZE_MAX, note_parked, m, err);
+    if (m->parked.len > 0)
+        qsort(m->parked.data, m->parked.len / sizeof(struct id),
+              sizeof(struct id), by_id);
+    if (rc == ERR_OK)
+        rc = mend_jobs(m, err);
+    if (rc == ERR_OK)
+        rc = mend_finished(m, err);
+    if (rc == ERR_OK)
+        set_counts(m);
+    buf_release(&m->parked);
+    buf_release(&m->found);
+    buf_release(&m->told);
+    mem_free(m->counts);
+    mem_free(m->owners);
+    mem_free(m);
+    return rc;
+}
