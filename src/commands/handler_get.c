@@ -11,15 +11,7 @@ struct handler_get_args {
 static enum err get_exec(struct cmd_ctx *c)
 {
     struct handler_get_args *a = c->args;
-    struct handler_view v;
-    enum err rc = engine_handler(c->engine, a->handler, c->now, &v, &c->e);
-    if (rc == ERR_NOTFOUND) {
-        reply_null(c->reply);
-        return ERR_OK;
-    }
-    if (rc == ERR_OK)
-        reply_handler(c->reply, &v);
-    return rc;
+    return handler_show(c, a->handler, reply_handler);
 }
 
 static const struct arg args[] = {

@@ -108,3 +108,18 @@ void reply_breaker(struct reply *r, const struct handler_view *v)
     reply_field_int(r, "open_ms", (int64_t)b->set.open_ms);
     reply_field_int(r, "probes", b->set.probes);
 }
+
+enum err handler_show(struct cmd_ctx *c, struct slice name,
+                      void (*show)(struct reply *r,
+                                   const struct handler_view *v))
+{
+    struct handler_view v;
+    enum err rc = engine_handler(c->engine, name, c->now, &v, &c->e);
+    if (rc == ERR_NOTFOUND) {
+        reply_null(c->reply);
+        return ERR_OK;
+    }
+    if (rc == ERR_OK)
+        show(c->reply, &v);
+    return rc;
+}
