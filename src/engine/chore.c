@@ -55,6 +55,7 @@ struct chore {
     struct job_filter filter; /* slices too */
     struct list_pos pos;
     struct purge purge;    /* instead of the position, if it is one */
+    uint32_t fewer;        /* jobs than SLICE_JOBS: they take their time */
     uint64_t next_mono_ms; /* a rate lets it go on then */
 };
 
@@ -292,8 +293,9 @@ static void act(struct engine *e, struct chore *c, const struct manage *a,
 
 static uint32_t jobs_of_slice(const struct engine *e, const struct chore *c)
 {
-    uint64_t most =
-        e->config.slice_ops < SLICE_JOBS ? e->config.slice_ops : SLICE_JOBS;
+    uint64_t most = e->config.slice_ops < SLICE_JOBS - c->fewer
+                        ? e->config.slice_ops
+                        : SLICE_JOBS - c->fewer;
     /* Twenty slices a second, or one job at a time. */
     if (c->r.rate > 0 && c->r.rate / 20 < most)
         most = c->r.rate / 20 + 1;
@@ -339,6 +341,11 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
     if (rc == ERR_OK) {
         if (c->r.dry == 0)
             act(e, c, &a, &ids, now);
+        /* A millisecond was too short for so many: half as many next time. */
+        if (slice_over(e))
+            c->fewer += (SLICE_JOBS - c->fewer) / 2;
+        else if (c->fewer > 0)
+            c->fewer--;
         c->pos = pos;
         c->r.examined += found.examined;
         c->r.matched += found.n;

@@ -392,6 +392,8 @@ bool share_less(const struct heap_node *a, const struct heap_node *b);
 void share_arrive(struct share *s); /* it has work again */
 /* It is served: lane_update() must follow, which puts it in its new place. */
 void share_charge(struct share *s, uint32_t cost);
+/* It was not, after all. */
+void share_refund(struct share *s, uint32_t cost);
 void share_band(struct share *s);
 
 /* --- due.c --------------------------------------------------------------- */

@@ -80,6 +80,15 @@ void share_charge(struct share *s, uint32_t cost)
     s->virtual_time += COST_UNIT * cost / (weight == 0 ? 1 : weight);
 }
 
+void share_refund(struct share *s, uint32_t cost)
+{
+    uint32_t weight = s->owner == NULL ? 1 : s->owner->set.weight;
+    uint64_t paid = COST_UNIT * cost / (weight == 0 ? 1 : weight);
+    s->virtual_time = s->virtual_time > paid ? s->virtual_time - paid : 0;
+    if (heap_in(&s->in_queue))
+        heap_changed(&s->queue->shares, &s->in_queue);
+}
+
 void share_free(struct map_node *n, void *ud)
 {
     (void)ud;

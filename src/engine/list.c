@@ -328,21 +328,46 @@ enum err list_walk(struct engine *e, struct gather *g,
     return rc;
 }
 
-/* --- cursors: phase and key as hexadecimal digits ------------------------- */
+/* --- cursors: phase, filters, key ----------------------------------------- */
 
-static void cursor_print(const struct list_pos *pos, char *out)
+/* A position says nothing to a walk with other filters, so a cursor knows which
+ * ones it belongs to. */
+static uint32_t filter_hash(const struct job_filter *f)
+{
+    const struct slice words[] = {f->queue,     f->handler,  f->owner,
+                                  f->worker,    f->key,      f->tag_key,
+                                  f->tag_value, f->id_prefix};
+    const uint64_t numbers[] = {f->has_tag,          f->states,
+                                f->created_from_ms,  f->created_to_ms,
+                                f->finished_from_ms, f->finished_to_ms,
+                                f->signature};
+    uint64_t h = hash64(slice_of((const char *)numbers, sizeof(numbers)));
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        h = hash64_seed(words[i], h);
+    return (uint32_t)(h ^ h >> 32);
+}
+
+static char *hex_print(char *at, const char *bytes, size_t n)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        *at++ = digits[c >> 4];
+        *at++ = digits[c & 15];
+    }
+    return at;
+}
+
+static void cursor_print(const struct list_pos *pos, uint32_t filters,
+                         char *out)
 {
     char *at = out;
     if (!pos->end) {
         *at++ = pos->done ? 'd' : 'l';
-        for (uint32_t i = 0; i < pos->next.len; i++) {
-            static const char digits[] = "0123456789abcdef";
-            unsigned char c = (unsigned char)pos->next.bytes[i];
-            *at++ = digits[c >> 4];
-            *at++ = digits[c & 15];
-        }
+        at = hex_print(at, (const char *)&filters, sizeof(filters));
+        ASSERT((size_t)(at - out) + 2u * pos->next.len < CURSOR_MAX);
+        at = hex_print(at, pos->next.bytes, pos->next.len);
     }
-    ASSERT(at < out + CURSOR_MAX);
     *at = '\0';
 }
 
@@ -353,22 +378,38 @@ static int digit(char c)
                                   : -1;
 }
 
-static bool cursor_parse(struct slice text, struct list_pos *pos)
+static bool hex_parse(struct slice text, char *out)
 {
-    *pos = (struct list_pos){0};
-    if (text.len == 0)
-        return true;
-    if ((text.data[0] != 'l' && text.data[0] != 'd') || text.len % 2 == 0 ||
-        text.len >= CURSOR_MAX)
-        return false;
-    pos->done = text.data[0] == 'd';
-    for (size_t i = 1; i < text.len; i += 2) {
+    for (size_t i = 0; i + 1 < text.len; i += 2) {
         int high = digit(text.data[i]), low = digit(text.data[i + 1]);
         if (high < 0 || low < 0)
             return false;
-        pos->next.bytes[pos->next.len++] = (char)(high << 4 | low);
+        *out++ = (char)(high << 4 | low);
     }
-    return true;
+    return text.len % 2 == 0;
+}
+
+static enum err cursor_parse(struct slice text, uint32_t filters,
+                             struct list_pos *pos, struct errbuf *err)
+{
+    const size_t head = 1 + 2 * sizeof(filters);
+    uint32_t of;
+    *pos = (struct list_pos){0};
+    if (text.len == 0)
+        return ERR_OK;
+    if ((text.data[0] != 'l' && text.data[0] != 'd') || text.len < head ||
+        text.len >= CURSOR_MAX ||
+        !hex_parse(slice_of(text.data + 1, 2 * sizeof(of)), (char *)&of) ||
+        !hex_parse(slice_of(text.data + head, text.len - head),
+                   pos->next.bytes))
+        return err_set(err, ERR_SYNTAX,
+                       "CURSOR is not one that an earlier call returned");
+    if (of != filters)
+        return err_set(err, ERR_SYNTAX,
+                       "CURSOR belongs to a call with other filters");
+    pos->done = text.data[0] == 'd';
+    pos->next.len = (uint16_t)((text.len - head) / 2);
+    return ERR_OK;
 }
 
 static enum err walk_from(struct engine *e, struct gather *g,
@@ -379,13 +420,13 @@ static enum err walk_from(struct engine *e, struct gather *g,
     struct list_pos pos;
     *r = (struct list_result){0};
     enum err rc = list_examine(p->filter, err);
-    if (rc == ERR_OK && !cursor_parse(p->cursor, &pos))
-        rc = err_set(err, ERR_SYNTAX,
-                     "CURSOR is not one that an earlier call returned");
+    uint32_t filters = filter_hash(p->filter);
+    if (rc == ERR_OK)
+        rc = cursor_parse(p->cursor, filters, &pos, err);
     if (rc == ERR_OK)
         rc = list_walk(e, g, p->filter, &pos, count, rows, now, fn, ud, r, err);
     if (rc == ERR_OK)
-        cursor_print(&pos, r->cursor);
+        cursor_print(&pos, filters, r->cursor);
     return rc;
 }
 

@@ -488,6 +488,7 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         /* Its rows are no longer first ones. */
         j->flags |= JOBF_MOVED;
         place_outlived(e, j);
+        share_refund(j->lane->share, j->cost);
         job_move(e, j, JOB_READY);
         job_store(e, j, NULL);
         report(e, EVENT_JOB_RELEASED, j, now, 0, SLICE_LIT("undone"));

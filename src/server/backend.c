@@ -63,6 +63,8 @@ static void fill_engine_config(struct server *s, struct engine_config *c)
     engine_config_default(c);
     c->seed = s->engine_seed;
     c->lease_ms = cf->lease_default_ms;
+    c->worker_silent_ms = cf->worker_silent_ms;
+    c->worker_forget_ms = cf->worker_forget_ms;
     c->keep_ms = cf->keep_default_ms;
     c->keep_failed_ms = cf->dead_keep_ms;
     c->cancel_force_ms = cf->cancel_force_ms;

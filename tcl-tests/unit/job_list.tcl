@@ -33,6 +33,16 @@ start_server {tags {jobs}} {
         assert_equal $first [all STATE canceled QUEUE q]
         assert_equal [lrange $ids 1 end] [all STATE waiting STATE delayed]
     }
+    test {a cursor is good for the filters that it came from} {
+        set cursor [dict get [r job.list QUEUE q COUNT 2] cursor]
+        assert_equal 2 [llength [ids [r job.list COUNT 2 QUEUE q CURSOR $cursor]]]
+        foreach other {{} {QUEUE p} {QUEUE q STATE ready} {QUEUE q TAG n=1}} {
+            assert_error "ERR *CURSOR*other filters*" {r job.list {*}$other CURSOR $cursor}
+        }
+        foreach bad [list x l l0 ${cursor}0 [string range $cursor 1 end] [string toupper $cursor]] {
+            assert_error "ERR *CURSOR*" {r job.list QUEUE q CURSOR $bad}
+        }
+    }
     test {filters} {
         set id [r job.add p x OWNER o UNIQUE key DELAY 1h]
         assert_equal $id [all OWNER o]

@@ -13,3 +13,14 @@ start_server {tags {workers}} {
         assert_range [dict get $run lease_left_ms] 15000 30000
     }
 }
+
+start_server {tags {workers} config {worker-silent 1s worker-forget 1s}} {
+    test {a worker that sends no beats is forgotten after worker-forget} {
+        r worker.beat w
+        assert_equal {worker-forget 1000} [r config get worker-forget]
+        wait_for {[r worker.list] eq {}}
+        r config set worker-forget 1h
+        r worker.beat w
+        assert_equal 1 [llength [r worker.list]]
+    }
+}

@@ -189,6 +189,30 @@ static void cost_counts_as_much_service(void **state)
     within(c.got[0], 300, 0.02);
 }
 
+static void an_undone_lease_costs_its_owner_nothing(void **state)
+{
+    struct rig *r = *state;
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    for (int i = 0; i < 20; i++) {
+        const char *owner = i % 2 == 0 ? "a" : "b";
+        struct job_options o = {.given = GIVEN(OWNER),
+                                .owner = slice_str(owner)};
+        rig_add(r, "q", owner, &o);
+    }
+    int served = 0;
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        if (r->payload[0] == 'b') {
+            served++;
+            continue;
+        }
+        engine_lease_undo(r->engine, r->token, 1, r->now);
+        rig_step(r);
+    }
+    /* It stays the turn of `a`, who has had nothing yet. */
+    assert_in_range(served, 0, 1);
+}
+
 static void a_hundred_thousand_owners_take_turns(void **state)
 {
     struct rig *r = *state;
@@ -294,6 +318,7 @@ int main(void)
         T(weights_may_change_while_jobs_wait),
         T(who_returns_from_idling_starts_at_the_present),
         T(cost_counts_as_much_service),
+        T(an_undone_lease_costs_its_owner_nothing),
         T(a_hundred_thousand_owners_take_turns),
         T(cancelling_many_of_one_owner_leaves_the_others_alone),
         T(aging_bounds_the_wait_of_the_lowest_priority),
