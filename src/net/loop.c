@@ -5,24 +5,40 @@
 #include <event2/event_struct.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "util/alloc.h"
+#include "util/assert.h"
 
 struct loop {
     struct event_base *base;
     struct event timer, wake;
     uint64_t armed_ms; /* when the timer fires; 0 = not armed */
-    int wake_fd;
+    int wake_fd, timer_fd;
     atomic_bool woken;
 };
 
 static void on_timer(evutil_socket_t fd, short what, void *ud)
 {
     struct loop *l = (struct loop *)ud;
-    (void)fd;
+    uint64_t n;
     (void)what;
-    l->armed_ms = 0;
+    /* It may have been set anew since it fired, and has nothing to read then.
+     */
+    if (read(fd, &n, sizeof(n)) == (ssize_t)sizeof(n))
+        l->armed_ms = 0;
+}
+
+/* Libevent's own timers go by the kernel's coarse clock, which stands still for
+ * 4 ms at a time, and round up to the next millisecond: a delayed job would be
+ * that late. This one takes the time of clock_mono_us() and fires at it. */
+static void arm(struct loop *l, uint64_t at_ms)
+{
+    struct itimerspec at = {
+        .it_value = {(time_t)(at_ms / 1000), (long)(at_ms % 1000) * 1000000}};
+    l->armed_ms = at_ms;
+    ASSERT(timerfd_settime(l->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0);
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *ud)
@@ -40,7 +56,7 @@ enum err loop_new(struct loop **out, struct errbuf *e)
 {
     struct event_config *config = event_config_new();
     struct loop *l = NEW(struct loop);
-    l->wake_fd = -1;
+    l->wake_fd = l->timer_fd = -1;
     if (config == NULL)
         goto fail;
     (void)event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
@@ -50,12 +66,14 @@ enum err loop_new(struct loop **out, struct errbuf *e)
     if (l->base == NULL)
         goto fail;
     l->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (l->wake_fd < 0)
+    l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (l->wake_fd < 0 || l->timer_fd < 0)
         goto fail;
     (void)event_assign(&l->wake, l->base, l->wake_fd, EV_READ | EV_PERSIST,
                        on_wake, l);
-    (void)evtimer_assign(&l->timer, l->base, on_timer, l);
-    if (event_add(&l->wake, NULL) != 0)
+    (void)event_assign(&l->timer, l->base, l->timer_fd, EV_READ | EV_PERSIST,
+                       on_timer, l);
+    if (event_add(&l->wake, NULL) != 0 || event_add(&l->timer, NULL) != 0)
         goto fail;
     event_config_free(config);
     *out = l;
@@ -74,7 +92,7 @@ void loop_free(struct loop **lp)
     if (l == NULL)
         return;
     if (l->base != NULL) {
-        if (l->wake_fd >= 0) {
+        if (l->wake_fd >= 0 && l->timer_fd >= 0) {
             (void)event_del(&l->wake);
             (void)event_del(&l->timer);
         }
@@ -82,6 +100,8 @@ void loop_free(struct loop **lp)
     }
     if (l->wake_fd >= 0)
         (void)close(l->wake_fd);
+    if (l->timer_fd >= 0)
+        (void)close(l->timer_fd);
     FREE(lp);
 }
 
@@ -95,15 +115,10 @@ void loop_wait(struct loop *l, uint64_t now_ms, uint64_t until_ms)
     }
     /* A timer that fires too early costs one empty turn, which is cheaper than
      * moving it with each wait. */
-    if (l->armed_ms == 0 || until_ms < l->armed_ms || l->armed_ms <= now_ms) {
-        uint64_t ms = until_ms - now_ms;
-        if (ms > 60000)
-            ms = 60000;
-        struct timeval tv = {(time_t)(ms / 1000),
-                             (suseconds_t)(ms % 1000 * 1000)};
-        (void)evtimer_add(&l->timer, &tv);
-        l->armed_ms = now_ms + ms;
-    }
+    if (until_ms - now_ms > 60000)
+        until_ms = now_ms + 60000;
+    if (l->armed_ms == 0 || until_ms < l->armed_ms || l->armed_ms <= now_ms)
+        arm(l, until_ms);
     (void)event_base_loop(l->base, EVLOOP_ONCE);
 }
 
