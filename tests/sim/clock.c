@@ -245,6 +245,7 @@ const char *clocks_set(struct clocks *c, uint32_t s,
     if (rc != ERR_OK)
         return "good settings were refused";
     struct state *st = change(c, s);
+    uint64_t was_next_ms = moves ? 0 : st->next_ms;
     if (!st->exists)
         *st = (struct state){.exists = true,
                              .head = st->tail,
@@ -263,7 +264,8 @@ const char *clocks_set(struct clocks *c, uint32_t s,
     } else if (spent(st) || (set->end_ms > 0 && st->next_ms > set->end_ms)) {
         st->next_ms = st->due_ms = 0;
     }
-    const char *wrong = learn_offset(st, v);
+    /* If it stays, its alarm may be a little late: it is displacing jobs. */
+    const char *wrong = was_next_ms != st->next_ms ? learn_offset(st, v) : NULL;
     return wrong != NULL ? wrong : compare(st, v);
 }
 
