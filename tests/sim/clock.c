@@ -386,13 +386,13 @@ static const char *freed(struct clocks *c, uint32_t s,
                          const struct clock_job *jobs, uint32_t jobs_n)
 {
     struct state *st = change(c, s);
-    if (live > 0)
-        return "what waited ran beside a live job";
     if (st->set.max > 0 && st->fired >= st->set.max) {
         st->overlapped += st->tail - st->head;
         st->head = st->tail;
         return jobs_n > 0 ? "more jobs than MAX" : compare(st, v);
     }
+    if (live > 0)
+        return "what waited ran beside a live job";
     if (jobs_n != 1 || jobs[0].nominal_ms != c->waiting[s].at[st->head])
         return "of the times that waited another one ran";
     st->head++;
