@@ -191,7 +191,7 @@ static void draw_timing(struct world *w, struct clock_settings *set)
     }
     set->when = r < 45 ? WHEN_EVERY : WHEN_CRON;
     if (set->when == WHEN_EVERY) {
-        set->every_ms = ONE_OF(w, 20 * SECOND_MS, 45 * SECOND_MS, MINUTE_MS,
+        set->every_ms = ONE_OF(w, 45 * SECOND_MS, MINUTE_MS, 7 * MINUTE_MS,
                                7 * MINUTE_MS, HOUR_MS);
         set->spread_ms = ONE_OF(w, 0, 0, 15 * SECOND_MS, 2 * HOUR_MS);
     } else {
@@ -232,7 +232,7 @@ void clock_draw(struct world *w, struct op *op)
         draw_settings(w, op->schedule, &op->set);
     if (op->kind == OP_BACKFILL) {
         op->to_ms = w->now.wall_ms - rng_below(&w->rng, 2 * HOUR_MS);
-        op->from_ms = op->to_ms - rng_below(&w->rng, 3 * HOUR_MS);
+        op->from_ms = op->to_ms - rng_below(&w->rng, HOUR_MS);
     }
     trace(w, "  schedule %s", names[op->schedule]);
 }
