@@ -650,6 +650,11 @@ MUST_USE enum err list_walk(struct engine *e, struct gather *g,
                             job_fn fn, void *ud, struct list_result *r,
                             struct errbuf *err);
 MUST_USE enum err list_examine(const struct job_filter *f, struct errbuf *err);
+/* Positions as text of at most CURSOR_MAX bytes, empty at the end, and back. */
+void cursor_print(const struct list_pos *pos, const struct job_filter *f,
+                  char *out);
+MUST_USE enum err cursor_parse(struct slice text, const struct job_filter *f,
+                               struct list_pos *pos, struct errbuf *err);
 
 /* --- schedule*.c: jobs by the clock (see schedule.h) ---------------------- */
 

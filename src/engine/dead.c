@@ -153,19 +153,24 @@ static int larger_first(const void *a, const void *b)
 }
 
 enum err engine_dead_groups(struct engine *e, struct gather *g,
-                            struct slice queue, struct now now, dead_fn fn,
-                            void *ud, struct list_result *r, struct errbuf *err)
+                            struct slice queue, struct slice cursor,
+                            struct now now, dead_fn fn, void *ud,
+                            struct list_result *r, bool *complete,
+                            struct errbuf *err)
 {
     struct job_filter f = {.queue = queue, .states = 1u << JOB_FAILED};
-    struct list_pos pos = {0};
+    struct list_pos pos;
     struct grouping all = {0};
+    enum err rc = cursor_parse(cursor, &f, &pos, err);
+    if (rc != ERR_OK)
+        return rc;
     map_init(&all.map, group_is);
-    enum err rc = list_walk(e, g, &f, &pos, UINT32_MAX, GROUPS_ROWS, now,
-                            into_group, &all, r, err);
+    rc = list_walk(e, g, &f, &pos, UINT32_MAX, GROUPS_ROWS, now, into_group,
+                   &all, r, err);
     if (rc == ERR_OK)
         qsort(all.list, all.n, sizeof(all.list[0]), larger_first);
-    r->cursor[0] = pos.end && all.others == 0 ? '\0' : '+';
-    r->cursor[1] = '\0';
+    *complete = pos.end && all.others == 0;
+    cursor_print(&pos, &f, r->cursor);
     for (uint32_t i = 0; i < all.n; i++) {
         struct group *x = all.list[i];
         struct dead_group v = {.signature = x->signature,

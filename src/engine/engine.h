@@ -514,12 +514,14 @@ struct dead_group {
     struct id sample; /* the last one */
 };
 typedef void (*dead_fn)(void *ud, const struct dead_group *v);
-/* The largest first, of as many dead letters as one call may look at: if that
- * was not all, r->cursor is not empty. */
+/* The largest first, of as many dead letters as one call may look at; r->cursor
+ * goes on from there, with the groups of what comes next. *complete: these were
+ * all, and every group of them was told. */
 MUST_USE enum err engine_dead_groups(struct engine *e, struct gather *g,
-                                     struct slice queue, struct now now,
-                                     dead_fn fn, void *ud,
-                                     struct list_result *r, struct errbuf *err);
+                                     struct slice queue, struct slice cursor,
+                                     struct now now, dead_fn fn, void *ud,
+                                     struct list_result *r, bool *complete,
+                                     struct errbuf *err);
 
 /* The first word of a list of words (tags: key and value in turn), which is
  * then one shorter; false at its end. */

@@ -358,9 +358,10 @@ static char *hex_print(char *at, const char *bytes, size_t n)
     return at;
 }
 
-static void cursor_print(const struct list_pos *pos, uint32_t filters,
-                         char *out)
+void cursor_print(const struct list_pos *pos, const struct job_filter *f,
+                  char *out)
 {
+    uint32_t filters = filter_hash(f);
     char *at = out;
     if (!pos->end) {
         *at++ = pos->done ? 'd' : 'l';
@@ -389,11 +390,11 @@ static bool hex_parse(struct slice text, char *out)
     return text.len % 2 == 0;
 }
 
-static enum err cursor_parse(struct slice text, uint32_t filters,
-                             struct list_pos *pos, struct errbuf *err)
+enum err cursor_parse(struct slice text, const struct job_filter *f,
+                      struct list_pos *pos, struct errbuf *err)
 {
+    uint32_t of, filters = filter_hash(f);
     const size_t head = 1 + 2 * sizeof(filters);
-    uint32_t of;
     *pos = (struct list_pos){0};
     if (text.len == 0)
         return ERR_OK;
@@ -420,13 +421,12 @@ static enum err walk_from(struct engine *e, struct gather *g,
     struct list_pos pos;
     *r = (struct list_result){0};
     enum err rc = list_examine(p->filter, err);
-    uint32_t filters = filter_hash(p->filter);
     if (rc == ERR_OK)
-        rc = cursor_parse(p->cursor, filters, &pos, err);
+        rc = cursor_parse(p->cursor, p->filter, &pos, err);
     if (rc == ERR_OK)
         rc = list_walk(e, g, p->filter, &pos, count, rows, now, fn, ud, r, err);
     if (rc == ERR_OK)
-        cursor_print(&pos, filters, r->cursor);
+        cursor_print(&pos, p->filter, r->cursor);
     return rc;
 }
 
