@@ -161,8 +161,10 @@ static void tick(struct side *s, unsigned clients)
         s->del(s, FAMILY_RUNS, key_run(&k, &id));
         s->del(s, FAMILY_JOBS, key_job(&k, &id));
         put(s, FAMILY_PAST, key_past_job(&k, 1, &id), done_len);
-        put(s, FAMILY_INDEX, key_index(&k, 1, n % 4, 1, t, &id), index_len);
     }
+    for (unsigned q = 0; t > 2 && q < 4; q++)
+        put(s, FAMILY_INDEX, key_index(&k, 1, q, 1, t, t),
+            index_len + clients / 4 * ID_LEN);
     s->commit(s);
 }
 

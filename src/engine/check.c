@@ -232,13 +232,15 @@ static bool check_index_row(struct slice key, struct slice value, void *ud)
 {
     struct tally *t = ud;
     struct index_key k;
-    (void)value;
+    struct slice ids;
+    struct id id;
     if (!key_parse_index(key, &k) || k.queue >= t->e->queues_n ||
-        k.state >= JOB_STATES) {
+        k.state >= JOB_STATES || !index_ids(value, &ids)) {
         violated(t, "a row of index is damaged", NULL);
         return false;
     }
-    t->counts[k.queue * JOB_STATES + k.state]++;
+    for (size_t at = 0; index_next(ids, &at, &id);)
+        t->counts[k.queue * JOB_STATES + k.state]++;
     return true;
 }
 

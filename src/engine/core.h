@@ -185,6 +185,8 @@ struct done_count {
     uint8_t state;
     uint64_t count;
     struct list touched;
+    struct buf ids; /* ended in this tick, not in the index yet (index.c) */
+    uint64_t ids_ms, block;
 };
 
 /* A finishing verb that may be repeated although nothing is kept (KEEP 0). */
@@ -219,6 +221,7 @@ struct engine {
     struct engine_config config;
     struct rng rng;
     uint32_t start, counter; /* of ids; start is the e of tokens */
+    uint32_t blocks;         /* of the index, since the start */
     uint64_t id_ms;          /* ids never go back */
 
     struct map queues_by_name, handlers_by_name, owners_by_name;
@@ -635,11 +638,31 @@ MUST_USE enum err done_erase(struct engine *e, struct gather *g,
                              const struct id *id, struct now now,
                              struct errbuf *err);
 
+/* --- index.c: finished jobs by queue, state and time -----------------------
+ */
+
+/* Name a job that has just ended; returns the number of its block. */
+uint64_t index_add(struct engine *e, struct done_count *c, uint64_t finished_ms,
+                   const struct id *id);
+/* Before the index is read, and at the end of a tick. */
+void index_settle(struct engine *e);
+/* The ids in a row of the index, holes included; false: damaged. */
+MUST_USE bool index_ids(struct slice value, struct slice *ids);
+/* The next of them from *at on, which moves behind it; false: no more. */
+bool index_next(struct slice ids, size_t *at, struct id *id);
+/* The ids of the block at `k`, and the block without one of them. */
+MUST_USE enum err index_get(struct engine *e, struct gather *g,
+                            const struct key *k, struct slice *ids,
+                            struct errbuf *err);
+void index_del(struct engine *e, const struct key *k, struct slice ids,
+               const struct id *id);
+
 /* --- list.c: jobs by filter, from a position ------------------------------ */
 
 struct list_pos {
     bool done, end;  /* the live ones are behind us; all are */
     struct key next; /* first key to look at; empty: where the phase begins */
+    uint32_t skip;   /* so many bytes of its ids are behind us */
 };
 /* Tell those that fit, from *pos on, until `count` were told or `rows` rows
  * examined; *pos moves behind them. Nothing has moved if it says ERR_PENDING,
@@ -739,8 +762,8 @@ static inline bool job_purged(const struct job *j)
 uint32_t done_bucket(uint64_t finished_ms, uint64_t keep_ms);
 uint64_t done_keep_ms(const struct engine *e, const struct job *j,
                       enum job_state state);
-void done_count(struct engine *e, uint32_t bucket, uint32_t queue,
-                enum job_state state, int64_t by);
+struct done_count *done_count(struct engine *e, uint32_t bucket, uint32_t queue,
+                              enum job_state state, int64_t by);
 /* Find a finished job by id. *value is its rec_done row.
  * Errors: ERR_NOTFOUND, ERR_PENDING, ERR_CORRUPT. */
 MUST_USE enum err done_find(struct engine *e, struct gather *g,

@@ -5,7 +5,7 @@
  * 250 buckets exist at most. All rows of a finished job lie in one bucket.
  *
  * Invariants:
- *  1. Counters (bucket, queue, state) equal the rows of the index, always.
+ *  1. Counters (bucket, queue, state) equal the ids in the index, always.
  *  2. A bucket holds rows if and only if it is in engine.buckets.
  */
 #include "engine/core.h"
@@ -102,8 +102,8 @@ static struct done_count *count_make(struct engine *e, struct count_key k)
     return c;
 }
 
-void done_count(struct engine *e, uint32_t bucket, uint32_t queue,
-                enum job_state state, int64_t by)
+struct done_count *done_count(struct engine *e, uint32_t bucket, uint32_t queue,
+                              enum job_state state, int64_t by)
 {
     ASSERT(!job_state_live(state));
     struct count_key k = {bucket, queue, (uint8_t)state};
@@ -118,11 +118,13 @@ void done_count(struct engine *e, uint32_t bucket, uint32_t queue,
     e->stats.jobs_finished += (uint64_t)by;
     if (!list_linked(&c->touched))
         list_append(&e->touched_counts, &c->touched);
+    return c;
 }
 
 void done_commit(struct engine *e)
 {
     struct list *it;
+    index_settle(e);
     while ((it = list_pop(&e->touched_counts)) != NULL) {
         struct done_count *c = CONTAINER_OF(it, struct done_count, touched);
         struct rec_count r = {c->count};
@@ -202,6 +204,7 @@ static void count_free(struct map_node *n, void *ud)
     struct done_count *c = CONTAINER_OF(n, struct done_count, by_what);
     map_remove(&e->done_counts, n);
     list_remove(&c->touched);
+    buf_release(&c->ids);
     mem_free(c);
 }
 

@@ -217,7 +217,9 @@ static void put_done(struct engine *e, const struct job *j, uint32_t bucket,
                result.data, result.len);
         result = SLICE_EMPTY;
     }
+    struct done_count *c = done_count(e, bucket, j->queue->set.id, state, 1);
     struct rec_done r = {.state = (uint8_t)state,
+                         .block = index_add(e, c, now.wall_ms, &j->id),
                          .reason = (uint8_t)o->reason,
                          .finished_ms = now.wall_ms,
                          .e = x == NULL ? 0 : j->e,
@@ -230,14 +232,7 @@ static void put_done(struct engine *e, const struct job *j, uint32_t bucket,
     rec_done_encode(&r, store_put(e->store, FAMILY_PAST,
                                   key_past_job(&k, bucket, &j->id),
                                   rec_done_size(&r), fresh));
-    struct rec_index i = {j->handler->set.id, (uint8_t)o->reason};
-    rec_index_encode(&i,
-                     store_put(e->store, FAMILY_INDEX,
-                               key_index(&k, bucket, j->queue->set.id,
-                                         (uint8_t)state, now.wall_ms, &j->id),
-                               rec_index_size(&i), fresh));
     done_note(e, bucket);
-    done_count(e, bucket, j->queue->set.id, state, 1);
 }
 
 static void count_end(struct engine *e, struct queue *q, enum job_state state)

@@ -12,6 +12,7 @@
 
 #define ROWS_A_CALL 1000
 #define ROWS_A_COUNT 4000
+#define BLOCKS_A_SCAN 64 /* of the index: each names many jobs */
 #define HOUR_MS ((uint64_t)3600 * 1000)
 #define LIVE_STATES (((uint32_t)1 << (JOB_RUNNING + 1)) - 2)
 
@@ -96,8 +97,10 @@ struct walk {
     job_fn fn;
     void *ud;
     struct list_result *r;
-    struct buf rows; /* key length, value length, key, value */
+    uint64_t count, most; /* to tell, to examine */
+    struct buf rows;      /* key length, value length, key, value */
     uint32_t rows_n;
+    uint32_t skip; /* of the ids of the row that is being looked at */
     bool pending;
 };
 
@@ -144,38 +147,68 @@ static enum err live_row(struct walk *w, struct slice key, struct slice value,
     return ERR_OK;
 }
 
-static enum err done_row(struct walk *w, struct slice key, struct slice value,
-                         struct errbuf *err)
+static enum err done_one(struct walk *w, const struct index_key *at,
+                         const struct id *id, struct errbuf *err)
 {
     const struct job_filter *f = w->f;
     struct engine *e = w->e;
-    struct index_key d;
     struct key k;
     struct job_view v;
-    (void)value;
-    if (!key_parse_index(key, &d))
-        return err_set(err, ERR_CORRUPT, "family index: bad key");
-    if (!state_fits(f, d.state) || !id_fits(f, &d.id) ||
-        !in_range(d.time_ms, f->finished_from_ms, f->finished_to_ms))
-        return ERR_OK;
     struct slice row;
+    if (!id_fits(f, id))
+        return ERR_OK;
     enum err rc = store_get(e->store, w->g, FAMILY_PAST,
-                            key_past_job(&k, d.bucket, &d.id), &row, err);
+                            key_past_job(&k, at->bucket, id), &row, err);
     if (rc == ERR_NOTFOUND)
         rc = err_set(err, ERR_CORRUPT, "family index: a row without its job");
     if (rc == ERR_OK)
-        rc = done_view(e, &d.id, row, &v, err);
+        rc = done_view(e, id, row, &v, err);
     if (rc == ERR_OK)
         tell(w, &v);
     return rc;
 }
 
-/* The rows of [from, to), at most `most`; *all: there were no more. `next`
- * moves behind the last one that was looked at. */
+static bool enough(const struct walk *w)
+{
+    return w->r->n >= w->count || w->r->examined >= w->most;
+}
+
+/* The jobs of a block from w->skip on, which ends at 0 if none is left. */
+static enum err done_row(struct walk *w, struct slice key, struct slice value,
+                         struct errbuf *err)
+{
+    struct index_key k;
+    struct slice ids;
+    struct id id;
+    size_t at = w->skip;
+    w->skip = 0;
+    if (!key_parse_index(key, &k) || !index_ids(value, &ids))
+        return err_set(err, ERR_CORRUPT, "family index: bad row");
+    if (!state_fits(w->f, k.state) ||
+        !in_range(k.time_ms, w->f->finished_from_ms, w->f->finished_to_ms)) {
+        w->r->examined++;
+        return ERR_OK;
+    }
+    while (!enough(w)) {
+        if (!index_next(ids, &at, &id))
+            return ERR_OK;
+        w->r->examined++;
+        enum err rc = done_one(w, &k, &id, err);
+        if (rc == ERR_PENDING)
+            w->pending = true; /* ask for the others too */
+        else if (rc != ERR_OK)
+            return rc;
+    }
+    w->skip = at < ids.len ? (uint32_t)at : 0;
+    return ERR_OK;
+}
+
+/* The rows of [from, to), at most `most`; *all: there were no more. *pos moves
+ * behind the last one that was looked at. */
 static enum err take_rows(struct walk *w, enum family family,
                           const struct key *from, struct slice to,
-                          uint32_t most, uint64_t count, struct key *next,
-                          bool *all, struct errbuf *err)
+                          uint32_t most, struct list_pos *pos, bool *all,
+                          struct errbuf *err)
 {
     struct slice last = SLICE_EMPTY;
     buf_clear(&w->rows);
@@ -185,7 +218,7 @@ static enum err take_rows(struct walk *w, enum family family,
     *all = w->rows_n < most;
     for (size_t at = 0; rc == ERR_OK && at < w->rows.len;) {
         uint32_t len[2];
-        if (w->r->n >= count) {
+        if (enough(w) || w->skip > 0) {
             *all = false;
             break;
         }
@@ -195,16 +228,29 @@ static enum err take_rows(struct walk *w, enum family family,
         at += len[0];
         struct slice value = slice_of(w->rows.data + at, len[1]);
         at += len[1];
+        if (family == FAMILY_INDEX) {
+            if (slice_eq(last, key_slice(&pos->next)))
+                w->skip = pos->skip;
+            rc = done_row(w, last, value, err);
+            continue;
+        }
         w->r->examined++;
-        rc = family == FAMILY_JOBS ? live_row(w, last, value, err)
-                                   : done_row(w, last, value, err);
+        rc = live_row(w, last, value, err);
         if (rc == ERR_PENDING) {
-            w->pending = true; /* ask for the others too */
+            w->pending = true;
             rc = ERR_OK;
         }
     }
-    if (last.len > 0)
-        (void)key_next(next, last);
+    if (last.len == 0)
+        return rc;
+    pos->skip = w->skip;
+    if (w->skip > 0) {
+        *all = false;
+        pos->next.len = (uint16_t)last.len;
+        memcpy(pos->next.bytes, last.data, last.len);
+    } else {
+        (void)key_next(&pos->next, last);
+    }
     return rc;
 }
 
@@ -213,8 +259,8 @@ static bool before(const struct key *a, const struct key *b)
     return slice_cmp(key_slice(a), key_slice(b)) < 0;
 }
 
-static enum err walk_live(struct walk *w, struct list_pos *pos, uint64_t count,
-                          uint32_t rows, struct errbuf *err)
+static enum err walk_live(struct walk *w, struct list_pos *pos, uint32_t rows,
+                          struct errbuf *err)
 {
     const struct job_filter *f = w->f;
     struct key from = pos->next, low, to;
@@ -232,7 +278,7 @@ static enum err walk_live(struct walk *w, struct list_pos *pos, uint64_t count,
         all = true;
     } else {
         enum err rc = take_rows(w, FAMILY_JOBS, &from, key_slice(&to), rows,
-                                count, &pos->next, &all, err);
+                                pos, &all, err);
         if (rc != ERR_OK)
             return rc;
     }
@@ -278,17 +324,19 @@ static bool stretch(struct walk *w, const struct key *at, struct key *from,
     return false;
 }
 
-static enum err walk_done(struct walk *w, struct list_pos *pos, uint64_t count,
-                          uint32_t rows, struct errbuf *err)
+static enum err walk_done(struct walk *w, struct list_pos *pos, uint32_t rows,
+                          struct errbuf *err)
 {
     struct key from, to;
     bool all;
+    if (rows > BLOCKS_A_SCAN)
+        rows = BLOCKS_A_SCAN;
     if (!stretch(w, &pos->next, &from, &to)) {
         pos->end = true;
         return ERR_OK;
     }
-    enum err rc = take_rows(w, FAMILY_INDEX, &from, key_slice(&to), rows, count,
-                            &pos->next, &all, err);
+    enum err rc =
+        take_rows(w, FAMILY_INDEX, &from, key_slice(&to), rows, pos, &all, err);
     if (rc == ERR_OK && all)
         pos->next = to;
     return rc;
@@ -299,11 +347,19 @@ enum err list_walk(struct engine *e, struct gather *g,
                    uint32_t count, uint32_t rows, struct now now, job_fn fn,
                    void *ud, struct list_result *r, struct errbuf *err)
 {
-    struct walk w = {
-        .e = e, .g = g, .f = f, .now = now, .fn = fn, .ud = ud, .r = r};
+    struct walk w = {.e = e,
+                     .g = g,
+                     .f = f,
+                     .now = now,
+                     .fn = fn,
+                     .ud = ud,
+                     .r = r,
+                     .count = count,
+                     .most = rows};
     struct list_pos at = *pos;
     enum err rc = ERR_OK;
     r->n = r->examined = 0;
+    index_settle(e);
     /* Stretches of the index cost a seek each, even the empty ones. */
     for (uint32_t seeks = 0; rc == ERR_OK && !at.end && r->n < count &&
                              r->examined < rows && seeks < 64;
@@ -312,12 +368,13 @@ enum err list_walk(struct engine *e, struct gather *g,
         if (!at.done && !any_live(f)) {
             at.done = true;
             at.next.len = 0;
+            at.skip = 0;
         } else if (!at.done) {
-            rc = walk_live(&w, &at, count, left, err);
+            rc = walk_live(&w, &at, left, err);
         } else if (!any_done(f)) {
             at.end = true;
         } else {
-            rc = walk_done(&w, &at, count, left, err);
+            rc = walk_done(&w, &at, left, err);
         }
     }
     buf_release(&w.rows);
@@ -328,7 +385,7 @@ enum err list_walk(struct engine *e, struct gather *g,
     return rc;
 }
 
-/* --- cursors: phase, filters, key ----------------------------------------- */
+/* --- cursors: phase, filters, ids skipped, key ---------------------------- */
 
 /* A position says nothing to a walk with other filters, so a cursor knows which
  * ones it belongs to. */
@@ -365,7 +422,9 @@ void cursor_print(const struct list_pos *pos, const struct job_filter *f,
     char *at = out;
     if (!pos->end) {
         *at++ = pos->done ? 'd' : 'l';
+        char skip = (char)(pos->skip / ID_LEN);
         at = hex_print(at, (const char *)&filters, sizeof(filters));
+        at = hex_print(at, &skip, 1);
         ASSERT((size_t)(at - out) + 2u * pos->next.len < CURSOR_MAX);
         at = hex_print(at, pos->next.bytes, pos->next.len);
     }
@@ -394,13 +453,15 @@ enum err cursor_parse(struct slice text, const struct job_filter *f,
                       struct list_pos *pos, struct errbuf *err)
 {
     uint32_t of, filters = filter_hash(f);
-    const size_t head = 1 + 2 * sizeof(filters);
+    const size_t head = 1 + 2 * sizeof(filters) + 2;
+    unsigned char skip;
     *pos = (struct list_pos){0};
     if (text.len == 0)
         return ERR_OK;
     if ((text.data[0] != 'l' && text.data[0] != 'd') || text.len < head ||
         text.len >= CURSOR_MAX ||
         !hex_parse(slice_of(text.data + 1, 2 * sizeof(of)), (char *)&of) ||
+        !hex_parse(slice_of(text.data + head - 2, 2), (char *)&skip) ||
         !hex_parse(slice_of(text.data + head, text.len - head),
                    pos->next.bytes))
         return err_set(err, ERR_SYNTAX,
@@ -409,6 +470,7 @@ enum err cursor_parse(struct slice text, const struct job_filter *f,
         return err_set(err, ERR_SYNTAX,
                        "CURSOR belongs to a call with other filters");
     pos->done = text.data[0] == 'd';
+    pos->skip = (uint32_t)skip * ID_LEN;
     pos->next.len = (uint16_t)((text.len - head) / 2);
     return ERR_OK;
 }

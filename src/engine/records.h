@@ -247,21 +247,21 @@ enum reason {
     X(bytes, usage)
 
 /* past, PAST_JOB: `exec` is the last execution (empty: there was none), `job`
- * the row it had when alive. `e` with exec's n makes the token that ended it.*/
+ * the row it had when alive. `e` with exec's n makes the token that ended it.
+ * `block` is where the index names it. */
 #define REC_DONE_V1(X)  \
     X(u8, state)        \
     X(u8, reason)       \
     X(u64, finished_ms) \
     X(u32, e)           \
     X(u8, has_result)   \
+    X(u64, block)       \
     X(bytes, exec)      \
     X(bytes, result)    \
     X(bytes, job)
 
-/* index */
-#define REC_INDEX_V1(X) \
-    X(u32, handler)     \
-    X(u8, reason)
+/* index: ids, one behind the other */
+#define REC_INDEX_V1(X) X(bytes, ids)
 
 /* done, DONE_COUNT */
 #define REC_COUNT_V1(X) X(u64, count)

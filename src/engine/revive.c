@@ -1,7 +1,7 @@
 /* Finished jobs that are taken back (JOB.RETRY), erased (JOB.DELETE) or kept
  * for another time (JOB.UPDATE id KEEP d).
  *
- * All rows of a finished job lie in one bucket of `done`:
+ * All rows of a finished job lie in one bucket:
  *
  *     job, index, count     the record and what lists it
  *     exec, body, effect    what went along when it ended (finish.c)
@@ -26,12 +26,15 @@ struct kept {
     struct rec_more m;
     struct rec_exec x; /* the last execution, if d.exec is not empty */
     struct buf rows;   /* key length, value length, key, value */
+    struct key block;  /* of the index */
+    struct buf ids;    /* in it */
 };
 
 static void kept_release(struct kept *k)
 {
     buf_release(&k->value);
     buf_release(&k->rows);
+    buf_release(&k->ids);
 }
 
 static bool copy_row(struct slice key, struct slice value, void *ud)
@@ -84,6 +87,17 @@ static enum err decode(struct engine *e, struct kept *k, struct errbuf *err)
     return ERR_OK;
 }
 
+static enum err find_block(struct engine *e, struct gather *g, struct kept *k,
+                           struct errbuf *err)
+{
+    struct slice ids = SLICE_EMPTY;
+    key_index(&k->block, k->bucket, k->r.queue, k->d.state, k->d.finished_ms,
+              k->d.block);
+    enum err rc = index_get(e, g, &k->block, &ids, err);
+    buf_add_slice(&k->ids, ids);
+    return rc;
+}
+
 /* All rows of a finished job. Release *k in any case. */
 static enum err kept_read(struct engine *e, struct gather *g,
                           const struct id *id, struct kept *k,
@@ -96,6 +110,8 @@ static enum err kept_read(struct engine *e, struct gather *g,
         return rc;
     buf_add_slice(&k->value, value);
     rc = decode(e, k, err);
+    if (rc == ERR_OK)
+        rc = find_block(e, g, k, err);
     if (rc == ERR_OK && (k->r.flags & JOBF_EXECUTIONS) != 0)
         rc = scan(e, g, k, PAST_EXEC, err);
     if (rc == ERR_OK && ((k->r.flags & (JOBF_BODY | JOBF_CHECKPOINT)) != 0 ||
@@ -119,9 +135,7 @@ static void erase_rows(struct engine *e, const struct kept *k)
     if (k->m.name.len > 0)
         store_del(e->store, FAMILY_DONE,
                   key_done_alias(&key, k->bucket, k->m.name));
-    store_del(e->store, FAMILY_INDEX,
-              key_index(&key, k->bucket, k->r.queue, k->d.state,
-                        k->d.finished_ms, &k->id));
+    index_del(e, &k->block, buf_slice(&k->ids), &k->id);
     store_del(e->store, FAMILY_PAST, key_past_job(&key, k->bucket, &k->id));
     done_count(e, k->bucket, k->r.queue, (enum job_state)k->d.state, -1);
 }
@@ -182,15 +196,12 @@ static void move_to(struct engine *e, struct kept *k, uint32_t bucket)
     size_t len = rec_job_size(&k->r);
     rec_job_encode(&k->r, buf_room(&job, len));
     k->d.job = slice_of(job.data, len);
+    struct done_count *c =
+        done_count(e, bucket, k->r.queue, (enum job_state)k->d.state, 1);
+    k->d.block = index_add(e, c, k->d.finished_ms, &k->id);
     rec_done_encode(&k->d, store_put(e->store, FAMILY_PAST,
                                      key_past_job(&key, bucket, &k->id),
                                      rec_done_size(&k->d), false));
-    struct rec_index i = {k->r.handler, k->d.reason};
-    rec_index_encode(&i,
-                     store_put(e->store, FAMILY_INDEX,
-                               key_index(&key, bucket, k->r.queue, k->d.state,
-                                         k->d.finished_ms, &k->id),
-                               rec_index_size(&i), false));
     if (k->m.name.len > 0) {
         struct rec_alias a = {k->id};
         rec_alias_encode(&a, store_put(e->store, FAMILY_DONE,
@@ -199,7 +210,6 @@ static void move_to(struct engine *e, struct kept *k, uint32_t bucket)
     }
     rows_to(e, k, bucket);
     done_note(e, bucket);
-    done_count(e, bucket, k->r.queue, (enum job_state)k->d.state, 1);
     buf_release(&job);
 }
 

@@ -346,11 +346,11 @@ struct slice key_prefix_index(struct key *k, uint32_t bucket, uint32_t queue,
 }
 
 struct slice key_index(struct key *k, uint32_t bucket, uint32_t queue,
-                       uint8_t state, uint64_t time_ms, const struct id *id)
+                       uint8_t state, uint64_t time_ms, uint64_t block)
 {
     key_prefix_index(k, bucket, queue, state);
     add_u64(k, time_ms);
-    add_id(k, id);
+    add_u64(k, block);
     return key_slice(k);
 }
 

@@ -25,7 +25,7 @@
  *                exec    n u32
  *                body    part u8, n u32
  *                effect  key
- *     index    bucket u32, queue u32, state u8, time u64, id
+ *     index    bucket u32, queue u32, state u8, time u64, block u64
  *     logs     bucket u32, id, n u32, sequence u32
  *     stats    len u8, subject, hour u32
  *     audit    sequence u64
@@ -112,7 +112,7 @@ struct slice key_past_effect(struct key *k, uint32_t bucket,
 struct slice key_done_key(struct key *k, uint32_t bucket, uint8_t kind,
                           struct slice key);
 struct slice key_index(struct key *k, uint32_t bucket, uint32_t queue,
-                       uint8_t state, uint64_t time_ms, const struct id *id);
+                       uint8_t state, uint64_t time_ms, uint64_t block);
 struct slice key_done_extra(struct key *k, uint32_t bucket, uint8_t kind,
                             struct slice value, uint64_t time_ms,
                             const struct id *id);
@@ -169,8 +169,7 @@ struct past_key {
 struct index_key {
     uint32_t bucket, queue;
     uint8_t state;
-    uint64_t time_ms;
-    struct id id;
+    uint64_t time_ms, block;
 };
 
 MUST_USE bool key_parse_named(struct slice from, uint8_t *kind,

@@ -226,7 +226,7 @@ bool key_parse_index(struct slice from, struct index_key *out)
     out->queue = get_u32(&r);
     out->state = get_u8(&r);
     out->time_ms = get_u64(&r);
-    out->id = get_id(&r);
+    out->block = get_u64(&r);
     return done(&r);
 }
 

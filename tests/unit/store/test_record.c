@@ -216,7 +216,8 @@ static void keys_are_those_that_were_released(void **state)
         key_past_effect(&k, 472222, &a, SLICE_LIT("mail")));
     KEY("done_key", FAMILY_DONE,
         key_done_key(&k, 472222, 2, SLICE_LIT("user:7")));
-    KEY("index", FAMILY_INDEX, key_index(&k, 472222, 1, 4, 1700000000123, &a));
+    KEY("index", FAMILY_INDEX,
+        key_index(&k, 472222, 1, 4, 1700000000123, (uint64_t)7 << 32 | 8));
     KEY("done_extra", FAMILY_DONE,
         key_done_extra(&k, 472222, 2, api, 1700000000123, &a));
     KEY("done_count", FAMILY_DONE, key_done_count(&k, 472222, 1, 4));
