@@ -253,9 +253,9 @@ enum err rig_manage_name(struct rig *r, struct manage_params p,
 enum err rig_manage(struct rig *r, struct manage_params p, const struct id *ids,
                     uint32_t n)
 {
-    char text[16][ID_TEXT_LEN];
-    struct slice jobs[16];
-    assert_true(n <= 16);
+    char text[256][ID_TEXT_LEN];
+    struct slice jobs[256];
+    assert_true(n <= 256);
     for (uint32_t i = 0; i < n; i++) {
         id_text(&ids[i], text[i]);
         jobs[i] = slice_of(text[i], ID_TEXT_LEN);

@@ -1,0 +1,194 @@
+/* The index of finished jobs: many of one tick in a row, each told once. */
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JOBS 200
+
+static bool count_row(struct slice key, struct slice value, void *ud)
+{
+    (void)key;
+    (void)value;
+    ++*(uint32_t *)ud;
+    return true;
+}
+
+static uint32_t blocks(struct rig *r)
+{
+    uint32_t n = 0;
+    assert_int_equal(store_scan(r->store, NULL, FAMILY_INDEX, SLICE_EMPTY,
+                                SLICE_EMPTY, SIZE_MAX, count_row, &n, &r->err),
+                     ERR_OK);
+    return n;
+}
+
+/* So many jobs that were cancelled in one tick. */
+static void end_together(struct rig *r, struct id *ids, uint32_t n)
+{
+    r->check = false; /* a recount per job would take its square */
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = rig_add(r, "q", "x", NULL).id;
+    r->check = true;
+    assert_int_equal(
+        rig_manage(r, (struct manage_params){.verb = MANAGE_CANCEL}, ids, n),
+        ERR_OK);
+}
+
+struct told {
+    struct id ids[2 * JOBS];
+    uint32_t n;
+};
+
+static void note(void *ud, const struct job_view *v)
+{
+    struct told *t = ud;
+    assert_true(t->n < 2 * JOBS);
+    t->ids[t->n++] = v->id;
+}
+
+/* One page; false: it was the last one. */
+static bool page(struct rig *r, struct told *t, struct list_result *res,
+                 uint32_t count)
+{
+    struct job_filter f = {.queue = SLICE_LIT("q"),
+                           .states = (uint32_t)1 << JOB_CANCELLED};
+    char cursor[CURSOR_MAX];
+    uint32_t before = t->n;
+    strcpy(cursor, res->cursor);
+    struct list_params p = {
+        .filter = &f, .cursor = slice_str(cursor), .count = count};
+    while (engine_list(r->engine, r->gather, &p, r->now, note, t, res,
+                       &r->err) == ERR_PENDING) {
+        t->n = before;
+        rig_fetch(r);
+    }
+    gather_release(r->gather);
+    assert_true(t->n - before <= count);
+    return res->cursor[0] != '\0';
+}
+
+static uint32_t times_told(const struct told *t, const struct id *id)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        n += id_eq(&t->ids[i], id);
+    return n;
+}
+
+static void ends_of_a_tick_share_rows(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[JOBS];
+    end_together(r, ids, JOBS);
+    assert_int_equal(blocks(r), 4); /* 64 in each */
+    end_together(r, ids, 1);
+    assert_int_equal(blocks(r), 5);
+}
+
+static void pages_tell_each_job_once(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[JOBS];
+    end_together(r, ids, JOBS);
+    for (uint32_t count = 1; count < 200; count = count * 3 + 1) {
+        struct told t = {.n = 0};
+        struct list_result res = {.cursor = ""};
+        while (page(r, &t, &res, count))
+            ;
+        assert_int_equal(t.n, JOBS);
+        for (uint32_t i = 0; i < JOBS; i++)
+            assert_int_equal(times_told(&t, &ids[i]), 1);
+    }
+}
+
+static void pages_keep_their_place_while_jobs_are_erased(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[JOBS];
+    struct told t = {.n = 0};
+    struct list_result res = {.cursor = ""};
+    end_together(r, ids, JOBS);
+    assert_true(page(r, &t, &res, 10));
+    /* All that were told, and some of those to come. */
+    for (uint32_t i = 0; i < 20; i++)
+        assert_int_equal(
+            rig_manage(r, (struct manage_params){.verb = MANAGE_DELETE},
+                       &ids[i], 1),
+            ERR_OK);
+    while (page(r, &t, &res, 10))
+        ;
+    for (uint32_t i = 0; i < JOBS; i++)
+        assert_int_equal(times_told(&t, &ids[i]), i < 10 || i >= 20);
+}
+
+static void the_last_job_of_a_block_takes_its_row_along(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[70];
+    end_together(r, ids, 70);
+    assert_int_equal(blocks(r), 2);
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(
+            rig_manage(r, (struct manage_params){.verb = MANAGE_DELETE},
+                       &ids[i], 1),
+            ERR_OK);
+    assert_int_equal(blocks(r), 1);
+}
+
+static void ignore(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    (void)ud;
+    (void)i;
+    (void)why;
+    assert_int_equal(rc, ERR_OK);
+}
+
+/* Without a commit behind it. */
+static void manage_now(struct rig *r, const struct manage_params *p)
+{
+    assert_int_equal(
+        engine_manage(r->engine, r->gather, p, r->now, ignore, NULL, &r->err),
+        ERR_OK);
+}
+
+static void a_block_of_this_tick_can_be_read_and_changed(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[3];
+    struct told t = {.n = 0};
+    struct list_result res = {.cursor = ""};
+    for (uint32_t i = 0; i < 3; i++)
+        ids[i] = rig_add(r, "q", "x", NULL).id;
+    char text[3][ID_TEXT_LEN];
+    struct slice names[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        id_text(&ids[i], text[i]);
+        names[i] = slice_of(text[i], ID_TEXT_LEN);
+    }
+    struct manage_params p = {.verb = MANAGE_CANCEL, .jobs = names, .n = 3};
+    manage_now(r, &p);
+    p = (struct manage_params){.verb = MANAGE_RETRY, .jobs = names, .n = 1};
+    manage_now(r, &p);
+    while (page(r, &t, &res, 10))
+        ;
+    assert_int_equal(times_told(&t, &ids[0]), 0);
+    assert_int_equal(times_told(&t, &ids[1]), 1);
+    assert_int_equal(times_told(&t, &ids[2]), 1);
+    rig_step(r);
+    rig_restart(r);
+    assert_int_equal(rig_state(r, ids[0]), JOB_READY);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+    const struct CMUnitTest tests[] = {
+        T(ends_of_a_tick_share_rows),
+        T(pages_tell_each_job_once),
+        T(pages_keep_their_place_while_jobs_are_erased),
+        T(the_last_job_of_a_block_takes_its_row_along),
+        T(a_block_of_this_tick_can_be_read_and_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
