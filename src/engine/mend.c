@@ -5,7 +5,7 @@
  *     due. One that stands nowhere and is neither blocked nor held lost its
  *     row, and is put where its record says; a leased one leaves other places.
  *  2. Counters of queues and owners are set to what was found, those of
- *     finished jobs (`done`) to the rows that list them (`index`).
+ *     finished jobs (`done`) to the ids in the rows that list them (`index`).
  *
  * What a lost lease means nobody knows: its job is given out again, as after
  * any lost lease. A job whose queue or lane is lost stays where it is, and is
@@ -31,6 +31,12 @@ struct tally {
     uint64_t n;
 };
 
+/* A job that the index names and that is not there. */
+struct lost {
+    struct index_key at;
+    struct id id;
+};
+
 struct mend {
     struct engine *e;
     struct mended *out;
@@ -38,6 +44,7 @@ struct mend {
     struct buf parked; /* struct id, sorted */
     uint64_t *counts, *owners;
     struct buf found, told; /* struct tally, in order */
+    struct buf lost;        /* struct lost */
     struct seen chunk[CHUNK];
     size_t n;
     struct key last; /* row of jobs that was looked at; len 0: none */
@@ -85,14 +92,37 @@ static bool note_job(struct slice key, struct slice value, void *ud)
     return true;
 }
 
+static bool there(struct mend *m, enum family f, struct slice key)
+{
+    struct slice value;
+    return store_get(m->e->store, NULL, f, key, &value, NULL) == ERR_OK;
+}
+
+/* How many jobs of a block there are; those that are not are noted. */
+static uint64_t count_block(struct mend *m, const struct index_key *at,
+                            struct slice ids)
+{
+    struct lost l = {.at = *at};
+    struct key k;
+    uint64_t n = 0;
+    for (size_t i = 0; index_next(ids, &i, &l.id);) {
+        if (there(m, FAMILY_PAST, key_past_job(&k, at->bucket, &l.id)))
+            n++;
+        else
+            buf_add(&m->lost, &l, sizeof(l));
+    }
+    return n;
+}
+
 /* The rows of `index` of one bucket, queue and state stand together. */
 static bool note_finished(struct slice key, struct slice value, void *ud)
 {
     struct mend *m = ud;
     struct index_key k;
-    (void)value;
-    if (!key_parse_index(key, &k))
+    struct slice ids;
+    if (!key_parse_index(key, &k) || !index_ids(value, &ids))
         return true;
+    uint64_t n = count_block(m, &k, ids);
     struct tally t;
     memset(&t, 0, sizeof(t));
     t.bucket = k.bucket;
@@ -107,8 +137,9 @@ static bool note_finished(struct slice key, struct slice value, void *ud)
             m->found.len -= sizeof(t);
         }
     }
-    t.n++;
-    buf_add(&m->found, &t, sizeof(t));
+    t.n += n;
+    if (t.n > 0)
+        buf_add(&m->found, &t, sizeof(t));
     return true;
 }
 
@@ -127,12 +158,6 @@ static bool note_count(struct slice key, struct slice value, void *ud)
     t.n = rec_count_decode(&r, value) ? r.count : UINT64_MAX;
     buf_add(&m->told, &t, sizeof(t));
     return true;
-}
-
-static bool there(struct mend *m, enum family f, struct slice key)
-{
-    struct slice value;
-    return store_get(m->e->store, NULL, f, key, &value, NULL) == ERR_OK;
 }
 
 static bool is_parked(const struct mend *m, const struct id *id)
@@ -250,11 +275,31 @@ static void set_finished(struct mend *m, const struct tally *t, bool any)
         store_del(m->e->store, FAMILY_DONE, key_slice(&k));
 }
 
+static enum err unlist(struct mend *m, struct errbuf *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i < m->lost.len;) {
+        struct lost l;
+        struct slice ids;
+        struct key k;
+        memcpy(&l, m->lost.data + i, sizeof(l));
+        i += sizeof(l);
+        key_index(&k, l.at.bucket, l.at.queue, l.at.state, l.at.time_ms,
+                  l.at.block);
+        rc = index_get(m->e, NULL, &k, &ids, err);
+        if (rc == ERR_OK)
+            index_del(m->e, &k, ids, &l.id);
+    }
+    return rc;
+}
+
 /* Both lists have one order. */
 static enum err mend_finished(struct mend *m, struct errbuf *err)
 {
     enum err rc = store_scan(m->e->store, NULL, FAMILY_INDEX, SLICE_EMPTY,
                              SLICE_EMPTY, SIZE_MAX, note_finished, m, err);
+    if (rc == ERR_OK)
+        rc = unlist(m, err);
     if (rc == ERR_OK)
         rc = store_scan(m->e->store, NULL, FAMILY_DONE, SLICE_EMPTY,
                         SLICE_EMPTY, SIZE_MAX, note_count, m, err);
@@ -328,6 +373,7 @@ enum err engine_mend(struct engine *e, struct now now, struct mended *out,
     buf_release(&m->parked);
     buf_release(&m->found);
     buf_release(&m->told);
+    buf_release(&m->lost);
     mem_free(m->counts);
     mem_free(m->owners);
     mem_free(m);
