@@ -33,12 +33,14 @@
 #ifndef ENGINE_LIMIT_H
 #define ENGINE_LIMIT_H
 
+#include "engine/job.h"
 #include "engine/rate.h"
 #include "engine/records.h"
 #include "util/list.h"
 #include "util/map.h"
 
 struct engine;
+struct gather;
 struct handler;
 struct job;
 struct lane;
@@ -105,5 +107,93 @@ struct job_names {
     struct owner *owner; /* or NULL */
     struct slice reserved;
 };
+
+/* --- limit.c: names, slots and rates -------------------------------------- */
+
+void limits_init(struct engine *e);
+void limits_free(struct engine *e);
+struct limit *limit_find(const struct engine *e, struct slice name);
+struct limit *limit_make(struct engine *e, struct slice name);
+/* Something of it changed that is looked at once a tick. */
+void limit_touch(struct engine *e, struct limit *l);
+/* Take the settings that apply now. */
+void limit_refresh(struct engine *e, struct limit *l);
+struct limit *queue_gate(struct engine *e, struct queue *q);
+struct limit *owner_gate(struct engine *e, struct owner *o);
+/* The limits of a job. `make`: also those that nothing runs under. */
+void job_names(struct engine *e, struct job *j, bool make, struct job_names *n);
+bool job_has_names(const struct job *j);
+/* May so much start now? If not, the flag `open` is down afterwards. */
+bool limit_admits(struct engine *e, struct limit *l, uint32_t cost,
+                  struct now now);
+/* One that does not admit a job now, or NULL. */
+struct limit *limit_refusing(struct engine *e, struct job *j, struct now now);
+/* Find out whether it is open; wake who may go on, or see to it that somebody
+ * will. */
+void limit_settle(struct engine *e, struct limit *l, struct now now);
+/* Its rate pays for a start. */
+void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
+                  struct now now);
+/* A rule was changed: every name is visited, in slices. */
+void limits_changed(struct engine *e);
+/* A lease begins, was found at start, or ends. */
+void limits_hold(struct engine *e, struct job *j, struct now now);
+void limits_held(struct engine *e, struct job *j);
+void limits_release(struct engine *e, struct job *j, struct now now);
+/* What its rates took for a lease that was undone. */
+void limits_refund(struct engine *e, struct job *j);
+/* Slots that a parked job had reserved (names in its row). */
+void limits_unreserve(struct engine *e, struct job *j, struct now now);
+bool queue_admits(struct engine *e, struct queue *q, struct now now);
+MUST_USE enum err limit_due(struct engine *e, struct gather *g, uint64_t at_ms,
+                            const struct id *id, struct now now,
+                            struct errbuf *err);
+void limits_commit(struct engine *e, struct now now);
+/* What is to be done in slices: names behind a changed rule, parked lanes at
+ * start, long rows of jobs that cannot go. True if there is more. */
+bool limits_step(struct engine *e, struct now now, uint32_t ops);
+bool limits_busy(const struct engine *e);
+MUST_USE enum err limit_load_row(struct engine *e, struct slice key,
+                                 struct slice value, struct errbuf *err);
+/* Recount; the first violation as a sentence, or NULL. */
+const char *limits_check(struct engine *e);
+
+/* --- rule.c: settings by pattern ------------------------------------------ */
+
+const struct rule *rule_for(const struct engine *e, struct slice name);
+MUST_USE enum err rule_load_row(struct engine *e, struct slice key,
+                                struct slice value, struct errbuf *err);
+void rules_free(struct engine *e);
+/* A name that a job or a worker may give. */
+MUST_USE enum err limit_name_check(struct slice name, struct errbuf *err);
+MUST_USE enum err rate_check(const struct rate *r, struct errbuf *err);
+void limit_view_of(struct engine *e, struct limit *l, struct now now,
+                   struct limit_view *v);
+
+/* --- park.c: where those stand that must wait ----------------------------- */
+
+/* Under a full name; the job is ready or new. */
+void park_job(struct engine *e, struct limit *l, struct job *j, unsigned met,
+              bool fresh, struct now now);
+/* May the head of this lane be leased? If not it has been moved, or its lane
+ * is closed. */
+bool park_gate(struct engine *e, struct lane *l, struct job *j, struct now now);
+/* The parked lane of a limit for jobs of `base`. */
+struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base);
+/* Its base is dead: the window goes, and with the end of the tick the lane. */
+void park_forget(struct engine *e, struct slice name, struct lane *base);
+void park_free(struct engine *e, struct lane *l);
+/* May this parked lane stand in its share's heap? Keeps the lists. */
+bool park_arm(struct engine *e, struct lane *l, bool work);
+/* The limit has opened: lanes into heaps, waiters awake. */
+void park_open(struct engine *e, struct limit *l, struct now now);
+/* Is the job parked? Then it is marked so. */
+MUST_USE enum err park_find(struct engine *e, struct gather *g, struct job *j,
+                            struct errbuf *err);
+/* So many jobs were moved in one call that others must have their turn. */
+void park_sift(struct engine *e, struct queue *q);
+/* A slice of the scan at start. */
+MUST_USE enum err park_scan(struct engine *e, struct gather *g, struct now now,
+                            struct errbuf *err);
 
 #endif

@@ -1,0 +1,103 @@
+/* Lanes: where ready jobs stand in their order, how the next one is chosen
+ * among them, and how a job gets to its place and leaves it. */
+#ifndef ENGINE_LANES_H
+#define ENGINE_LANES_H
+
+#include "engine/state.h"
+
+/* Its queue was purged: nothing in it can be seen any more. */
+static inline bool lane_dead(const struct lane *l)
+{
+    return l->id <= l->queue->purged;
+}
+
+/* --- lane.c: the lanes of a queue ----------------------------------------- */
+
+void lanes_init(struct engine *e);
+uint64_t lane_head_order(const struct lane *l);
+/* A member's order by the queue's present formula. */
+uint64_t lane_order_now(const struct lane *l, const struct member *m);
+/* The lane for arrivals, by the queue's present order; NULL: lanes_max. */
+struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
+                      struct owner *o);
+/* The same for a job whose lane was purged under it: beyond any bound. */
+struct lane *lane_anew(struct engine *e, const struct job *j);
+struct lane *lane_by_id(const struct engine *e, uint32_t id);
+/* Forget the window; only a dead lane's rows need no window. */
+void lane_forget(struct engine *e, struct lane *l);
+void lane_free(struct engine *e, struct lane *l);
+uint64_t lane_order(const struct lane *l, uint32_t priority, uint64_t since_ms);
+/* Its head changed: put it where it belongs in its share, queue and row. */
+void lane_update(struct engine *e, struct lane *l);
+/* Bring rows from the store into an unread window. */
+MUST_USE enum err lane_refill(struct engine *e, struct gather *g,
+                              struct lane *l, struct errbuf *err);
+/* Have the next fetch of this gather bring what lane_refill() will want. */
+void lane_wish(struct engine *e, struct gather *g, struct lane *l);
+/* A member of its window and the job in memory find each other. */
+void lane_has_job(struct lane *l, struct member *m, struct job *j);
+/* A ready row appeared (the row is written here) or goes. */
+void lane_add(struct engine *e, struct lane *l, struct job *j, unsigned met,
+              bool fresh);
+void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
+                  bool fresh);
+void lane_take(struct engine *e, struct lane *l, struct member *m);
+void lane_remove(struct engine *e, struct job *j);
+void lane_touch(struct engine *e, struct lane *l);
+/* All heaps of the queue anew: its order has changed. */
+void lanes_reorder(struct engine *e, struct queue *q,
+                   const struct rec_queue *set);
+/* The best lane of the queue that is open and not empty, for one of the
+ * handlers (n = 0: any); NULL if none. */
+struct lane *lane_pick(struct engine *e, struct queue *q,
+                       struct handler *const *handlers, uint32_t n);
+void handler_open(struct engine *e, struct handler *h, bool open);
+/* Heads that are to be written once a tick. */
+void lanes_commit(struct engine *e);
+MUST_USE enum err lane_load_row(struct engine *e, struct slice key,
+                                struct slice value, struct errbuf *err);
+void lanes_free(struct engine *e);
+
+/* --- fair.c: shares of owners --------------------------------------------- */
+
+bool share_is(const struct map_node *n, const void *key);
+void share_free(struct map_node *n, void *ud);
+struct share *share_for(struct engine *e, struct queue *q, struct owner *o);
+bool share_less(const struct heap_node *a, const struct heap_node *b);
+void share_arrive(struct share *s); /* it has work again */
+/* It is served: lane_update() must follow, which puts it in its new place. */
+void share_charge(struct share *s, uint32_t cost);
+/* It was not, after all. */
+void share_refund(struct share *s, uint32_t cost);
+void share_band(struct share *s);
+
+/* --- place.c: where a job stands ------------------------------------------ */
+
+/* Into its lane, by its order; wakes a waiter. If one of its names is full it
+ * goes under that one. Returns what it has become. The job may be gone from
+ * memory afterwards, here and in place_due(), unless the caller holds a
+ * lease.*/
+enum job_state place_ready(struct engine *e, struct job *j, bool fresh,
+                           struct now now);
+/* Until `at_ms`, then ready. */
+void place_due(struct engine *e, struct job *j, uint64_t at_ms, unsigned flags,
+               bool fresh);
+/* Its lane and its order, by its priority and since_ms. False: lanes_max. */
+bool place_choose(struct engine *e, struct job *j, struct owner *o);
+/* Its lane may have been purged while it was leased: to the one that took its
+ * place. The caller writes the job's row. */
+void place_outlived(struct engine *e, struct job *j);
+/* Take a waiting job's row of its place away. */
+void place_none(struct engine *e, struct job *j, struct now now);
+/* A job is in a lane: wake a waiter, report. */
+void ready_told(struct engine *e, struct queue *q, struct handler *h,
+                const struct id *id, struct now now);
+
+/* --- ahead.c: reading what will be leased next ---------------------------- */
+
+/* A job of the lane is leased: see that the next ones are in memory. */
+void ahead_look(struct engine *e, struct lane *l);
+/* Is that under way? */
+bool ahead_reads(const struct engine *e, const struct lane *l);
+
+#endif
