@@ -741,6 +741,35 @@ static void new_rules_of_a_zone_move_the_next_time(void **state)
     zone_set_dir("/usr/share/zoneinfo");
 }
 
+/* Slice by slice the alarm gets later than planned, which is no new rule. */
+static void the_guardian_leaves_an_alarm_that_displaces_alone(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = cron("s", "* * * * *");
+    p.timing.zone = SLICE_LIT("Europe/Berlin");
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    for (int i = 0; i < 3; i++)
+        rig_pass(r, MINUTE);
+    p.overlap = OVERLAP_TERMINATE;
+    uint64_t next = set(r, &p);
+    r->config.slice_ops = 1;
+    rig_restart(r);
+    r->now.wall_ms += MINUTE;
+    r->now.mono_ms += MINUTE;
+    (void)engine_tick(r->engine, r->now);
+    rig_step(r);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.live, 2);
+    assert_int_equal(v.next_ms, next);
+    assert_int_equal(v.due_ms, next + 1);
+    rig_pass(r, SECOND);
+    v = get(r, "s");
+    assert_int_equal(v.live, 1);
+    assert_int_equal(v.fired, 4);
+    assert_int_equal(v.next_ms, next + MINUTE);
+}
+
 #define MANY 100000
 
 static void many_schedules_fire_and_cost_no_memory(void **state)
@@ -801,6 +830,7 @@ int main(void)
         TEST(backfill_makes_what_was_not_made),
         TEST(the_guardian_mends_what_was_broken),
         TEST(new_rules_of_a_zone_move_the_next_time),
+        TEST(the_guardian_leaves_an_alarm_that_displaces_alone),
         TEST(many_schedules_fire_and_cost_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
