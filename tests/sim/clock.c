@@ -496,9 +496,11 @@ static const char *fired(struct clocks *c, uint32_t s,
     st->missed += count;
     if (found(&c->decided[s], st->older, st->decided, run))
         run = 0;
-    /* An earlier schedule of this name may have had it: either is right. */
-    if (found(&c->decided[s], 0, st->older, run) && v->fired == st->fired &&
-        v->overlapped == st->overlapped && v->buffered == st->tail - st->head)
+    /* An earlier schedule of this name may have had it: either is right. One
+     * that is left out is passed; what still stops jobs has not come to it. */
+    if (found(&c->decided[s], 0, st->older, run) && v->next_ms != st->next_ms &&
+        v->fired == st->fired && v->overlapped == st->overlapped &&
+        v->buffered == st->tail - st->head)
         run = 0;
     bool displaces = run != 0 && live > 0 &&
                      (st->set.overlap == OVERLAP_CANCEL ||
