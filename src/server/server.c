@@ -116,15 +116,16 @@ static enum err on_config(void *ud, const struct config *now, struct errbuf *e)
     return ERR_OK;
 }
 
-/* Room for maxclients; if the system gives less, connections are turned away
- * earlier (see net/listener.h). */
+/* Room for maxclients, and all else that the system gives: the base keeps its
+ * tables open. If that is less than the clients need, connections are turned
+ * away earlier (see net/listener.h). */
 static void raise_file_limit(const struct config *cf)
 {
     struct rlimit lim;
     rlim_t want = (rlim_t)cf->maxclients + OTHER_FILES;
-    if (getrlimit(RLIMIT_NOFILE, &lim) != 0 || lim.rlim_cur >= want)
+    if (getrlimit(RLIMIT_NOFILE, &lim) != 0)
         return;
-    lim.rlim_cur = lim.rlim_max < want ? lim.rlim_max : want;
+    lim.rlim_cur = lim.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &lim) != 0)
         say(LL_WARNING, "cannot raise the number of open files: %s",
             strerror(errno));
