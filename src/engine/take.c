@@ -88,22 +88,29 @@ static enum err body(struct engine *e, struct gather *g, const struct job *j,
                      key_body(&k, &j->id, (uint8_t)part, 0), out, err);
 }
 
-/* Long payload and checkpoint must be at hand before anything changes. */
+/* Long payload and checkpoint, as far as the job has them. */
+struct bodies {
+    struct slice payload, checkpoint;
+};
+
+/* They must be at hand before anything changes, and are kept from then on: the
+ * base's cache may have let go of them a moment later. */
 static enum err bodies_at_hand(struct engine *e, struct gather *g,
-                               const struct job *j, struct errbuf *err)
+                               const struct job *j, struct bodies *b,
+                               struct errbuf *err)
 {
-    struct slice bytes;
     enum err rc = ERR_OK;
+    *b = (struct bodies){SLICE_EMPTY, SLICE_EMPTY};
     if ((j->flags & JOBF_BODY) != 0)
-        rc = body(e, g, j, BODY_PAYLOAD, &bytes, err);
+        rc = body(e, g, j, BODY_PAYLOAD, &b->payload, err);
     if (rc == ERR_OK && (j->flags & JOBF_CHECKPOINT) != 0)
-        rc = body(e, g, j, BODY_CHECKPOINT, &bytes, err);
+        rc = body(e, g, j, BODY_CHECKPOINT, &b->checkpoint, err);
     return rc;
 }
 
 /* Tell the caller of a lease. */
-static void show(struct engine *e, struct gather *g, struct job *j, lease_fn fn,
-                 void *ud)
+static void show(struct engine *e, struct job *j, const struct bodies *b,
+                 lease_fn fn, void *ud)
 {
     char token[TOKEN_MAX];
     struct rec_more m;
@@ -137,12 +144,10 @@ static void show(struct engine *e, struct gather *g, struct job *j, lease_fn fn,
         v.nominal_ms = m.nominal_ms;
         v.occurrence = m.occurrence;
     }
-    if ((j->flags & JOBF_CHECKPOINT) != 0 &&
-        body(e, g, j, BODY_CHECKPOINT, &v.checkpoint, NULL) != ERR_OK)
-        v.checkpoint = SLICE_EMPTY;
-    if ((j->flags & JOBF_BODY) != 0 &&
-        body(e, g, j, BODY_PAYLOAD, &v.payload, NULL) != ERR_OK)
-        v.payload = SLICE_EMPTY;
+    if ((j->flags & JOBF_CHECKPOINT) != 0)
+        v.checkpoint = b->checkpoint;
+    if ((j->flags & JOBF_BODY) != 0)
+        v.payload = b->payload;
     fn(ud, &v);
 }
 
@@ -196,7 +201,8 @@ struct wanted {
  * be none (try again). */
 static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
                          const struct lease_params *p, struct now now,
-                         struct job **out, struct errbuf *err)
+                         struct job **out, struct bodies *bodies,
+                         struct errbuf *err)
 {
     *out = NULL;
     if (window_unread(&l->window))
@@ -213,7 +219,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
         return ERR_OK;
     }
     if (rc == ERR_OK)
-        rc = bodies_at_hand(e, g, j, err);
+        rc = bodies_at_hand(e, g, j, bodies, err);
     if (rc == ERR_OK)
         rc = too_late(e, g, j, now, &gone, err);
     if (rc != ERR_OK || gone)
@@ -286,11 +292,13 @@ static enum err same_again(struct engine *e, struct gather *g,
                 j->e != t.e)
                 continue;
             alive += pass == 0;
-            if (pass == 0)
-                rc = bodies_at_hand(e, g, j, err);
-            else {
+            struct bodies b;
+            rc = bodies_at_hand(e, g, j, &b, err);
+            if (rc == ERR_PENDING && pass == 1) /* gone since the first pass */
+                rc = bodies_at_hand(e, NULL, j, &b, err);
+            if (pass == 1 && rc == ERR_OK) {
                 j->run_flags |= RUNF_AGAIN;
-                show(e, g, j, fn, ud);
+                show(e, j, &b, fn, ud);
             }
         }
         if (pass == 0 && rc == ERR_OK && alive > 0 &&
@@ -376,7 +384,8 @@ static enum err take_from(struct engine *e, struct gather *g, struct taking *t,
         struct job *j;
         if (l == NULL)
             return ERR_OK;
-        enum err rc = take_one(e, g, l, t->p, now, &j, err);
+        struct bodies b;
+        enum err rc = take_one(e, g, l, t->p, now, &j, &b, err);
         if (rc != ERR_OK)
             return rc;
         if (j == NULL) {
@@ -393,7 +402,7 @@ static enum err take_from(struct engine *e, struct gather *g, struct taking *t,
             buf_add_char(&t->tokens, (char)(unsigned char)len);
             buf_add(&t->tokens, text, len);
         }
-        show(e, g, j, t->fn, t->ud);
+        show(e, j, &b, t->fn, t->ud);
     }
     return ERR_OK;
 }

@@ -1,6 +1,8 @@
 /* The life of a job: add, lease, ack and what may come between. */
 #include "rig.h"
 
+#include <string.h>
+
 static void a_job_is_added_leased_and_acknowledged(void **state)
 {
     struct rig *r = *state;
@@ -304,6 +306,39 @@ static void a_backlog_is_read_ahead_of_its_leases(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
+static void is_long(void *ud, const struct lease_view *v)
+{
+    ++*(uint32_t *)ud;
+    assert_int_equal(v->payload.len, 600);
+}
+
+/* A row that the cache had when the lease looked for it may be gone when its
+ * reply is written. */
+static void a_long_payload_is_kept_until_it_is_shown(void **state)
+{
+    struct rig *r = *state;
+    char payload[601];
+    uint32_t n = 0;
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {.queues = &q, .queues_n = 1, .count = 10};
+    memset(payload, 'x', 600);
+    payload[600] = '\0';
+    for (int i = 0; i < 200; i++)
+        rig_add(r, "q", payload, NULL);
+    rig_restart(r);
+    mem_knobs(r->disk)->pending_per_1000 = 300;
+    while (n < 200) {
+        enum err rc;
+        while ((rc = engine_lease(r->engine, r->gather, &p, r->now, is_long, &n,
+                                  &r->err)) == ERR_PENDING)
+            rig_fetch(r);
+        assert_int_equal(rc, ERR_OK);
+        gather_release(r->gather);
+        rig_step(r);
+    }
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +362,7 @@ int main(void)
         TEST(a_deadline_ends_a_job_even_while_it_runs),
         TEST(an_execution_may_not_run_longer_than_its_timeout),
         TEST(a_backlog_is_read_ahead_of_its_leases),
+        TEST(a_long_payload_is_kept_until_it_is_shown),
         TEST(a_token_of_no_job_is_unknown_even_if_all_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
