@@ -323,6 +323,8 @@ static void a_long_payload_is_kept_until_it_is_shown(void **state)
     struct lease_params p = {.queues = &q, .queues_n = 1, .count = 10};
     memset(payload, 'x', 600);
     payload[600] = '\0';
+    r->generation_bytes = 4096; /* so that rows are in the base */
+    rig_restart(r);
     for (int i = 0; i < 200; i++)
         rig_add(r, "q", payload, NULL);
     rig_restart(r);
