@@ -88,6 +88,7 @@ class Ledger:
         self.time0 = time.monotonic()
         self.counts = {}
         self.may_refuse = None  # a fault is planted: "NOSPACE" or "IOERR"
+        self.disk_may_go = False  # and reads of it fail with EIO from then on
         self.alive_after = True  # no connection died in the last run
 
     # --- asking -------------------------------------------------------------
@@ -294,9 +295,10 @@ class Ledger:
         # Where the log cannot grow every write is refused, which is no loss.
         whole = self.may_refuse and text.startswith(
             self.may_refuse + " writes are refused")
-        if whole and kind == "add":
+        gone = self.disk_may_go and "Input/output error" in text
+        if (whole or gone) and kind == "add":
             return
-        if not whole:
+        if not (whole or gone):
             self.report.bad("%s of %s: %s" % (kind, self.label(op), text))
         for job in what if isinstance(what, list) else []:
             job.busy = job.held = False
