@@ -168,6 +168,10 @@ static void a_block_of_this_tick_can_be_read_and_changed(void **state)
     }
     struct manage_params p = {.verb = MANAGE_CANCEL, .jobs = names, .n = 3};
     manage_now(r, &p);
+    while (page(r, &t, &res, 10))
+        ;
+    assert_int_equal(t.n, 3);
+    t.n = 0;
     p = (struct manage_params){.verb = MANAGE_RETRY, .jobs = names, .n = 1};
     manage_now(r, &p);
     while (page(r, &t, &res, 10))
