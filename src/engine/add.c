@@ -143,7 +143,7 @@ static void draft_make(struct engine *e, struct draft *d,
         at = o->at_ms;
     d->delayed = at > now.wall_ms;
     r->state = d->delayed ? JOB_SCHEDULED : JOB_READY;
-    r->since_ms = d->delayed ? at : now.wall_ms;
+    r->since_ms = d->delayed ? at : arrival_ms(e, now);
     r->queue = d->queue->set.id;
     r->handler = d->handler->set.id;
     r->priority =

@@ -112,6 +112,9 @@ void fault(struct engine *e, struct now now, const struct errbuf *why);
 /* --- engine.c ------------------------------------------------------------- */
 
 struct id id_next(struct engine *e, const struct queue *q, struct now now);
+/* Since when a job is ready that becomes ready now by itself: jobs of one
+ * priority are leased in the order in which they arrived. */
+uint64_t arrival_ms(struct engine *e, struct now now);
 /* A slice of long work: has it had its millisecond? */
 void slice_begin(struct engine *e);
 bool slice_over(const struct engine *e);

@@ -151,6 +151,20 @@ struct id id_next(struct engine *e, const struct queue *q, struct now now)
     return id_make(e->id_ms, q->slot, e->start, e->counter);
 }
 
+enum { CLOCK_BACK_MAX_MS = 60000 };
+
+/* The wall clock, as it orders jobs. One that is corrected steps back a little,
+ * and a later job must not overtake an earlier one by that. One that is set
+ * back is followed: if it had been years ahead by mistake, jobs that retry
+ * would pass all newcomers for as long, and nothing would age. */
+uint64_t arrival_ms(struct engine *e, struct now now)
+{
+    if (now.wall_ms > e->arrival_ms ||
+        now.wall_ms + CLOCK_BACK_MAX_MS < e->arrival_ms)
+        e->arrival_ms = now.wall_ms;
+    return e->arrival_ms;
+}
+
 /* --- timers -------------------------------------------------------------- */
 
 static void timer_fetched(void *ud)

@@ -194,7 +194,7 @@ static void run_now(struct engine *e, struct job *j, struct now now)
     struct rec_more m;
     job_more(j, &m);
     place_none(e, j, now);
-    j->since_ms = now.wall_ms;
+    j->since_ms = arrival_ms(e, now);
     choose(e, j, &m);
     job_move(e, j, JOB_READY);
     j->flags |= JOBF_MOVED;

@@ -324,7 +324,8 @@ static void put_rows(struct engine *e, const struct kept *k)
 }
 
 /* What it says about itself from now on. */
-static void renew(struct kept *k, const struct lane *l, struct now now)
+static void renew(struct engine *e, struct kept *k, const struct lane *l,
+                  struct now now)
 {
     struct rec_job *r = &k->r;
     struct rec_more *m = &k->m;
@@ -353,7 +354,7 @@ static void renew(struct kept *k, const struct lane *l, struct now now)
         m->expires_at_ms += age_ms;
     if ((r->flags & JOBF_DEADLINE) != 0)
         m->deadline_at_ms += age_ms;
-    r->since_ms = now.wall_ms;
+    r->since_ms = arrival_ms(e, now);
     r->lane = l->id;
     r->order = lane_order(l, r->priority, r->since_ms);
 }
@@ -378,7 +379,7 @@ enum err revive(struct engine *e, struct gather *g, const struct id *id,
         queue_store(e, q); /* it was dropped, and is used again */
     erase_rows(e, &k);
     put_rows(e, &k);
-    renew(&k, l, now);
+    renew(e, &k, l, now);
     job_more_encode(&k.m, &more);
     k.r.more = buf_slice(&more);
     struct job *j = job_new(e, id, &k.r);

@@ -190,6 +190,7 @@ struct engine {
     uint32_t start, counter; /* of ids; start is the e of tokens */
     uint32_t blocks;         /* of the index, since the start */
     uint64_t id_ms;          /* ids never go back */
+    uint64_t arrival_ms;     /* nor do arrivals, by much: arrival_ms() */
 
     struct map queues_by_name, handlers_by_name, owners_by_name;
     struct queue **queues;

@@ -135,7 +135,7 @@ static void change_more(const struct engine *e, struct change *c,
 }
 
 /* Its state and its time. */
-static void change_time(struct change *c, struct now now)
+static void change_time(struct engine *e, struct change *c, struct now now)
 {
     const struct job_options *o = c->p->options;
     bool timed = (o->given & TIMED) != 0;
@@ -149,7 +149,7 @@ static void change_time(struct change *c, struct now now)
         c->m.blocked_delay_ms = delayed ? at - now.wall_ms : 0;
         return;
     }
-    c->r.since_ms = delayed ? at : now.wall_ms;
+    c->r.since_ms = delayed ? at : arrival_ms(e, now);
     if (c->was == JOB_HELD)
         c->m.held_from = delayed ? JOB_SCHEDULED : JOB_READY;
     else
@@ -189,7 +189,7 @@ static enum err prepare(struct engine *e, struct change *c, struct job *j,
         r->lease_ms = o->lease_ms;
     if (option_given(o, JOPT_KEEP))
         r->keep = o->keep_ms + 1;
-    change_time(c, now);
+    change_time(e, c, now);
     c->lane = j->lane;
     if ((o->given & (TIMED | BIT(HANDLER) | BIT(PRIORITY))) != 0) {
         struct owner *owner = c->m.owner == 0 ? NULL : e->owners[c->m.owner];

@@ -170,7 +170,7 @@ struct server {
     uint32_t reads;            /* sockets that had bytes in this turn */
     uint64_t polled_ms;        /* when the sockets were last looked at */
     uint64_t stalled_until_ms; /* leases are not reaped before */
-    uint64_t wall_minus_mono_ms;
+    uint64_t wall_minus_mono_us;
     struct stopwatch watch;
     int64_t wall_shift_ms; /* test builds: DEBUG SET-CLOCK */
     uint64_t acked;        /* the gate was last opened up to here */

@@ -34,7 +34,7 @@ static void set_now(struct server *s, uint64_t us)
 {
     s->now_us = us;
     s->now.mono_ms = us / 1000;
-    s->now.wall_ms = s->now.mono_ms + s->wall_minus_mono_ms;
+    s->now.wall_ms = (us + s->wall_minus_mono_us) / 1000;
 }
 
 void server_clock(struct server *s)
@@ -51,8 +51,10 @@ void server_refresh(struct server *s)
     s->fresh = true;
     uint64_t us = clock_mono_us();
     stopwatch_set(&s->watch, us);
-    s->wall_minus_mono_ms =
-        clock_wall_us() / 1000 + (uint64_t)s->wall_shift_ms - us / 1000;
+    /* To the microsecond: a difference of milliseconds is off by one at times,
+     * and time would step back between two turns. */
+    s->wall_minus_mono_us =
+        clock_wall_us() + (uint64_t)s->wall_shift_ms * 1000 - us;
     /* The stopwatch may have been a little ahead: time does not go back. */
     set_now(s, us > s->now_us ? us : s->now_us);
 }

@@ -6,6 +6,9 @@
 #include "util/alloc.h"
 #include "util/assert.h"
 
+#define CORRECTED_MS 60000 /* a clock goes back by less: it is corrected */
+#define LINE_MAX 256       /* so many jobs back the order is looked at */
+
 struct undo {
     uint64_t index; /* 0: the open entry */
     uint32_t k;
@@ -17,6 +20,8 @@ struct model {
     uint32_t jobs_n, live;
     uint64_t keep_ms, crash_window_ms, slack_ms, wall_max_ms;
     uint32_t crashes_max;
+    uint32_t clock; /* grows when arrivals begin to be ordered anew */
+    uint64_t clock_ms;
     struct undo *undo; /* a ring would do; a queue with a head is simpler */
     size_t head, tail, cap;
 };
@@ -76,6 +81,12 @@ void model_clock(struct model *m, struct now now)
 {
     if (m->wall_max_ms < now.wall_ms)
         m->wall_max_ms = now.wall_ms;
+    if (now.wall_ms + CORRECTED_MS < m->clock_ms) {
+        m->clock++; /* it was set */
+        m->clock_ms = now.wall_ms;
+    }
+    if (m->clock_ms < now.wall_ms)
+        m->clock_ms = now.wall_ms;
 }
 
 static void grow(struct model *m)
@@ -145,6 +156,8 @@ void model_crashed(struct model *m, uint64_t index, uint64_t crash_mono_ms,
         m->live += live(&m->jobs[u->k]);
     }
     m->head = m->tail;
+    m->clock++;
+    m->clock_ms = now.wall_ms;
     for (uint32_t k = 0; k < m->jobs_n; k++)
         if (m->jobs[k].state == M_RUNNING &&
             m->jobs[k].lease_end_ms > crash_mono_ms)
@@ -171,6 +184,28 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
                        .not_before_ms = not_before_ms};
     become(m, j, M_WAITING);
     return NULL;
+}
+
+void model_arrived(struct model *m, uint32_t k, uint32_t priority)
+{
+    m->jobs[k].priority = priority;
+    m->jobs[k].clock = m->clock;
+    m->jobs[k].in_line = true;
+}
+
+/* Does an older one of no lower priority wait in the same line? */
+static bool passes_another(const struct model *m, uint32_t k)
+{
+    const struct mjob *j = &m->jobs[k];
+    for (uint32_t i = k > LINE_MAX ? k - LINE_MAX : 0; j->in_line && i < k;
+         i++) {
+        const struct mjob *older = &m->jobs[i];
+        if (older->in_line && !older->held && older->state == M_WAITING &&
+            older->queue == j->queue && older->clock == j->clock &&
+            older->priority >= j->priority)
+            return true;
+    }
+    return false;
 }
 
 void model_scheduled(struct model *m, uint32_t k, uint32_t schedule)
@@ -252,7 +287,10 @@ const char *model_leased(struct model *m, uint32_t k,
         return "a job was leased before its time";
     if (v->delivery <= was->delivery)
         return "the delivery number did not grow";
+    if (passes_another(m, k))
+        return "a job was leased before an older one";
     struct mjob *j = change(m, k);
+    j->in_line = false;
     if (j->state == M_RUNNING) {
         crashed(j, now);
         if (crashes_since(j, now.wall_ms - m->crash_window_ms + m->slack_ms) >=
@@ -485,6 +523,7 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
         break;
     case MANAGE_RETRY:
         become(m, j, M_WAITING);
+        j->in_line = false;
         j->failures = 0;
         j->not_before_ms = 0;
         memset(j->crashed_ms, 0, sizeof(j->crashed_ms));

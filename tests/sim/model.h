@@ -36,6 +36,8 @@ struct mjob {
     uint8_t schedule;           /* that made it, and 1; 0: none */
     uint32_t completed, failed; /* how often it has ended so */
     uint32_t retries, failures, delivery, epoch;
+    uint32_t priority, clock;                      /* if it stands ... */
+    bool in_line;                                  /* ... as it arrived */
     uint64_t not_before_ms;                        /* wall */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
     uint64_t finished_ms;
@@ -65,6 +67,9 @@ void model_clock(struct model *m, struct now now);
 const char *model_added(struct model *m, uint32_t k, const struct id *id,
                         uint8_t queue, uint32_t retries, uint64_t not_before_ms,
                         enum job_state state, struct now now);
+/* It was ready at once: jobs of its queue are leased by priority, then in the
+ * order in which they came, also if the clock is corrected meanwhile. */
+void model_arrived(struct model *m, uint32_t k, uint32_t priority);
 /* It was made by this schedule. */
 void model_scheduled(struct model *m, uint32_t k, uint32_t schedule);
 /* How many of its jobs have completed and failed, ever. */

@@ -92,6 +92,8 @@ static enum err run_add(struct world *w, struct op *op)
             model_added(w->model, op->k, &res.id, op->queue, op->retries,
                         op->delay_ms == 0 ? 0 : w->now.wall_ms + op->delay_ms,
                         res.state, w->now));
+    if (op->delay_ms == 0)
+        model_arrived(w->model, op->k, op->priority);
     return ERR_OK;
 }
 
@@ -332,7 +334,8 @@ static void op_start(struct world *w, enum op_kind kind)
     case OP_ADD:
         op->k = w->next_k++;
         op->retries = (uint32_t)rng_below(&w->rng, 4);
-        op->priority = (uint32_t)rng_below(&w->rng, 1001);
+        op->priority =
+            chance(w, 500) ? 500 : (uint32_t)rng_below(&w->rng, 1001);
         op->delay_ms = chance(w, 700) ? 0 : rng_below(&w->rng, 7200000) + 1;
         break;
     case OP_LEASE:
@@ -589,6 +592,8 @@ static void advance(struct world *w)
         clock_step(w);
     else if (w->clocks == NULL && chance(w, 3)) /* somebody sets the clock */
         w->now.wall_ms += rng_below(&w->rng, 100000);
+    else if (chance(w, 100)) /* or it is corrected */
+        w->now.wall_ms -= rng_below(&w->rng, 10);
 }
 
 /* No more crashes and no more work: everything that was added must end. */

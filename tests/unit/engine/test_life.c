@@ -34,6 +34,47 @@ static void jobs_leave_in_the_order_they_came(void **state)
     }
 }
 
+static void a_corrected_clock_does_not_change_the_order(void **state)
+{
+    struct rig *r = *state;
+    static const int back_ms[] = {0, 1, 3, -2, 500, 0, 59000, -100, 1};
+    enum { JOBS = sizeof(back_ms) / sizeof(back_ms[0]) };
+    struct id ids[JOBS + 1];
+    for (int i = 0; i < JOBS; i++) {
+        r->now.wall_ms -= (uint64_t)(int64_t)back_ms[i];
+        r->now.mono_ms++;
+        ids[i] = rig_add(r, "q", "x", NULL).id;
+    }
+    /* What is put among them by hand arrives now, too. */
+    struct job_options later = {.given = GIVEN(DELAY), .delay_ms = 1000};
+    ids[JOBS] = rig_add(r, "q", "x", &later).id;
+    r->now.wall_ms -= 5;
+    struct manage_params now = {.verb = MANAGE_RUNNOW};
+    assert_int_equal(rig_manage(r, now, &ids[JOBS], 1), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 20), JOBS + 1);
+    for (int i = 0; i <= JOBS; i++)
+        assert_true(id_eq(&r->ids[i], &ids[i]));
+}
+
+static void a_clock_that_is_set_back_is_followed(void **state)
+{
+    struct rig *r = *state;
+    const uint64_t year_ms = (uint64_t)365 * 86400 * 1000;
+    r->now.wall_ms += year_ms; /* by mistake */
+    rig_add(r, "q", "ahead", NULL);
+    r->now.wall_ms -= year_ms;
+    rig_add(r, "q", "first", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_string_equal(r->payload, "first");
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 1000); /* its retry stands between older and newer ones */
+    rig_add(r, "q", "second", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_string_equal(r->payload, "first");
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_string_equal(r->payload, "second");
+}
+
 static void higher_priority_goes_first(void **state)
 {
     struct rig *r = *state;
@@ -346,6 +387,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_job_is_added_leased_and_acknowledged),
         TEST(jobs_leave_in_the_order_they_came),
+        TEST(a_corrected_clock_does_not_change_the_order),
+        TEST(a_clock_that_is_set_back_is_followed),
         TEST(higher_priority_goes_first),
         TEST(a_delayed_job_is_never_leased_early),
         TEST(a_failed_job_is_retried_until_its_budget_is_used_up),
