@@ -92,10 +92,12 @@ static void draft_more(struct engine *e, struct draft *d,
         d->r.flags |= JOBF_OWNED;
     }
     if (option_given(o, JOPT_EXPIRES)) {
+        m->expires_ms = o->expires_ms;
         m->expires_at_ms = now.wall_ms + o->expires_ms;
         d->r.flags |= JOBF_EXPIRES;
     }
     if (option_given(o, JOPT_DEADLINE)) {
+        m->deadline_ms = o->deadline_ms;
         m->deadline_at_ms = now.wall_ms + o->deadline_ms;
         d->r.flags |= JOBF_DEADLINE;
     }

@@ -103,7 +103,7 @@ static void more_parts(struct job *j)
     struct more_hot hot, *r = &hot;
     uint8_t version = record_get_u8(&in);
     REC_MORE_HOT(RECORD_GET)
-    if (version != 1 || in.bad)
+    if ((version != 1 && version != REC_MORE_VERSION) || in.bad)
         return;
     j->owner = hot.owner;
     j->cost = hot.cost > 0 ? hot.cost : 1;
@@ -318,7 +318,7 @@ static size_t hot_encode(const struct rec_more *r, struct buf *out)
     size_t len = 1;
     REC_MORE_HOT(RECORD_SIZE)
     char *to = buf_room(out, len + rest);
-    to = record_put_u8(to, 1);
+    to = record_put_u8(to, REC_MORE_VERSION);
     REC_MORE_HOT(RECORD_PUT)
     memset(to, 0, rest);
     out->len = len + rest;

@@ -170,7 +170,7 @@ enum reason {
     X(u64, cap_ms)        \
     X(u32, jitter)        \
     X(u64, timeout_ms)
-#define REC_MORE_REST(X)     \
+#define REC_MORE_REST_V1(X)  \
     X(u64, expect_ms)        \
     X(u8, sla)               \
     X(u64, expires_at_ms)    \
@@ -193,6 +193,15 @@ enum reason {
     X(u64, cancel_at_ms)     \
     X(u64, occurrence)
 #define REC_MORE_V1(X) \
+    REC_MORE_HOT(X)    \
+    REC_MORE_REST_V1(X)
+/* How long EXPIRES and DEADLINE give it each time: a RETRY begins anew. */
+#define REC_MORE_REST(X) \
+    REC_MORE_REST_V1(X)  \
+    X(u64, expires_ms)   \
+    X(u64, deadline_ms)
+#define REC_MORE_VERSION 2
+#define REC_MORE_V2(X) \
     REC_MORE_HOT(X)    \
     REC_MORE_REST(X)
 
@@ -491,7 +500,6 @@ enum reason {
 /* Every one, for tests of all records. */
 #define ENGINE_RECORDS(R)                        \
     R(rec_job, REC_JOB_V1)                       \
-    R(rec_more, REC_MORE_V1)                     \
     R(rec_ready, REC_READY_V1)                   \
     R(rec_parked, REC_PARKED_V1)                 \
     R(rec_due, REC_DUE_V1)                       \
@@ -524,7 +532,9 @@ enum reason {
     R(rec_event, REC_EVENT_V1)
 
 /* Those of which there are two versions. */
-#define ENGINE_RECORDS2(R) R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)
+#define ENGINE_RECORDS2(R)                \
+    R(rec_more, REC_MORE_V1, REC_MORE_V2) \
+    R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)
 
 /* clang-format off */
 ENGINE_RECORDS(RECORD)

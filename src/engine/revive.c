@@ -323,15 +323,22 @@ static void put_rows(struct engine *e, const struct kept *k)
         put_execution(e, &k->id, k->x.n, k->d.exec);
 }
 
+/* A time that ends so much later than now. A record of the first version does
+ * not tell how much: as much as it was after the job's creation. */
+static void begin_anew(uint64_t *at_ms, uint64_t *long_ms, const struct id *id,
+                       struct now now)
+{
+    if (*long_ms == 0)
+        *long_ms = *at_ms > id_ms(id) ? *at_ms - id_ms(id) : 1;
+    *at_ms = now.wall_ms + *long_ms;
+}
+
 /* What it says about itself from now on. */
 static void renew(struct engine *e, struct kept *k, const struct lane *l,
                   struct now now)
 {
     struct rec_job *r = &k->r;
     struct rec_more *m = &k->m;
-    /* Its times count from now; a clock may have been set back since. */
-    uint64_t born = id_ms(&k->id);
-    uint64_t age_ms = now.wall_ms > born ? now.wall_ms - born : 0;
     if (k->d.exec.len > 0) {
         r->deliveries = k->x.n;
         r->flags |= JOBF_EXECUTIONS;
@@ -351,9 +358,9 @@ static void renew(struct engine *e, struct kept *k, const struct lane *l,
     m->reserved = SLICE_EMPTY;
     m->progress_text = SLICE_EMPTY;
     if ((r->flags & JOBF_EXPIRES) != 0)
-        m->expires_at_ms += age_ms;
+        begin_anew(&m->expires_at_ms, &m->expires_ms, &k->id, now);
     if ((r->flags & JOBF_DEADLINE) != 0)
-        m->deadline_at_ms += age_ms;
+        begin_anew(&m->deadline_at_ms, &m->deadline_ms, &k->id, now);
     r->since_ms = arrival_ms(e, now);
     r->lane = l->id;
     r->order = lane_order(l, r->priority, r->since_ms);

@@ -112,10 +112,12 @@ static void change_more(const struct engine *e, struct change *c,
     if (option_given(o, JOPT_META))
         m->meta = o->meta;
     if (option_given(o, JOPT_EXPIRES)) {
+        m->expires_ms = o->expires_ms;
         m->expires_at_ms = now.wall_ms + o->expires_ms;
         c->r.flags |= JOBF_EXPIRES;
     }
     if (option_given(o, JOPT_DEADLINE)) {
+        m->deadline_ms = o->deadline_ms;
         m->deadline_at_ms = now.wall_ms + o->deadline_ms;
         c->r.flags |= JOBF_DEADLINE;
     }

@@ -298,6 +298,38 @@ static void deadlines_of_a_job_taken_back_begin_anew(void **state)
     assert_int_equal(rig_state(r, id), JOB_EXPIRED);
 }
 
+static void every_retry_gives_as_long_as_the_first_try_had(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES) | GIVEN(DEADLINE),
+                            .expires_ms = 1000,
+                            .deadline_ms = 5000};
+    struct id started = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct id waits = rig_add(r, "p", "x", &o).id;
+    /* What is changed later gives that long, too. */
+    struct job_options changed = {.given = GIVEN(EXPIRES), .expires_ms = 500};
+    rig_pass(r, 700);
+    assert_int_equal(rig_update(r, waits, &changed, NULL), ERR_OK);
+    rig_pass(r, 60000);
+    for (int i = 0; i < 4; i++) {
+        rig_restart(r);
+        assert_int_equal(rig_state(r, started), JOB_EXPIRED);
+        assert_int_equal(rig_state(r, waits), JOB_EXPIRED);
+        assert_int_equal(manage(r, MANAGE_RETRY, started), ERR_OK);
+        assert_int_equal(manage(r, MANAGE_RETRY, waits), ERR_OK);
+        rig_pass(r, 499);
+        assert_int_equal(rig_state(r, waits), JOB_READY);
+        rig_pass(r, 1);
+        assert_int_equal(rig_state(r, waits), JOB_EXPIRED);
+        rig_pass(r, 4499);
+        assert_int_equal(rig_state(r, started), JOB_READY);
+        rig_pass(r, 1);
+        assert_int_equal(rig_state(r, started), JOB_EXPIRED);
+        rig_pass(r, 7000);
+    }
+}
+
 static void a_name_follows_its_job_back(void **state)
 {
     struct rig *r = *state;
@@ -469,6 +501,7 @@ int main(void)
         T(a_dead_letter_is_taken_back_with_a_new_budget),
         T(a_unique_key_is_retaken_or_the_job_stays_dead),
         T(deadlines_of_a_job_taken_back_begin_anew),
+        T(every_retry_gives_as_long_as_the_first_try_had),
         T(a_name_follows_its_job_back),
         T(a_deleted_job_leaves_nothing),
         T(a_waiting_job_changes_its_place_and_its_payload),
