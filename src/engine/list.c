@@ -4,9 +4,10 @@
  *                              state and time
  *
  * Where queue and states are asked for, only those parts of the index are
- * walked whose counters are not zero. A call examines a bounded number of rows
- * and says where it stopped; the position is a key, so it stays good while rows
- * come and go around it.
+ * walked whose counters are not zero, and live jobs only if theirs are not.
+ * Running jobs alone are found in `runs`, which has the same keys. A call
+ * examines a bounded number of rows and says where it stopped; the position is
+ * a key, so it stays good while rows come and go around it.
  */
 #include "engine/core.h"
 
@@ -22,6 +23,25 @@ static bool any_live(const struct job_filter *f)
 {
     return (f->states == 0 || (f->states & LIVE_STATES) != 0) &&
            f->finished_from_ms == 0 && f->finished_to_ms == 0;
+}
+
+/* The counters of its queue say that no live job fits. */
+static bool none_live(struct engine *e, const struct job_filter *f)
+{
+    if (f->queue.len == 0)
+        return false;
+    const struct queue *q = queue_find(e, f->queue);
+    for (unsigned s = JOB_BLOCKED; q != NULL && s <= JOB_RUNNING; s++)
+        if ((f->states == 0 || (f->states >> s & 1) != 0) && q->counts[s] > 0)
+            return false;
+    return true;
+}
+
+/* Of live jobs only those that run have a worker. */
+static bool only_running(const struct job_filter *f)
+{
+    return f->worker.len > 0 || (f->states & LIVE_STATES) == (uint32_t)1
+                                                                 << JOB_RUNNING;
 }
 
 static bool any_done(const struct job_filter *f)
@@ -124,20 +144,23 @@ static void tell(struct walk *w, const struct job_view *v)
         w->fn(w->ud, v);
 }
 
-static enum err live_row(struct walk *w, struct slice key, struct slice value,
-                         struct errbuf *err)
+/* `family` is jobs, where value is the job's row, or runs. */
+static enum err live_row(struct walk *w, enum family family, struct slice key,
+                         struct slice value, struct errbuf *err)
 {
     struct id id;
     struct job_view v;
     if (!key_parse_id(key, &id))
-        return err_set(err, ERR_CORRUPT, "family jobs: bad key");
+        return err_set(err, ERR_CORRUPT, "family jobs or runs: bad key");
     if (!id_fits(w->f, &id))
         return ERR_OK;
     struct job *j = job_get(w->e, &id);
     enum err rc = ERR_OK;
     if (j != NULL && job_purged(j))
         return ERR_OK;
-    if (j == NULL)
+    if (j == NULL && family == FAMILY_RUNS)
+        rc = job_load(w->e, w->g, &id, &j, err);
+    else if (j == NULL)
         rc = job_load_row(w->e, w->g, &id, value, &j, err);
     if (rc != ERR_OK)
         return rc == ERR_NOTFOUND ? ERR_OK : rc; /* purged */
@@ -235,7 +258,7 @@ static enum err take_rows(struct walk *w, enum family family,
             continue;
         }
         w->r->examined++;
-        rc = live_row(w, last, value, err);
+        rc = live_row(w, family, last, value, err);
         if (rc == ERR_PENDING) {
             w->pending = true;
             rc = ERR_OK;
@@ -277,8 +300,9 @@ static enum err walk_live(struct walk *w, struct list_pos *pos, uint32_t rows,
     if (to.len > 0 && !before(&from, &to)) {
         all = true;
     } else {
-        enum err rc = take_rows(w, FAMILY_JOBS, &from, key_slice(&to), rows,
-                                pos, &all, err);
+        enum family family = only_running(f) ? FAMILY_RUNS : FAMILY_JOBS;
+        enum err rc =
+            take_rows(w, family, &from, key_slice(&to), rows, pos, &all, err);
         if (rc != ERR_OK)
             return rc;
     }
@@ -365,7 +389,7 @@ enum err list_walk(struct engine *e, struct gather *g,
                              r->examined < rows && seeks < 64;
          seeks++) {
         uint32_t left = rows - (uint32_t)r->examined;
-        if (!at.done && !any_live(f)) {
+        if (!at.done && (!any_live(f) || none_live(e, f))) {
             at.done = true;
             at.next.len = 0;
             at.skip = 0;

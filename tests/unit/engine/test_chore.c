@@ -74,6 +74,74 @@ static void a_walk_tells_every_job_once(void **state)
         assert_true(id_cmp(&s.ids[i - 1], &s.ids[i]) < 0);
 }
 
+/* All pages; returns how many rows were looked at. */
+static uint64_t list_all(struct rig *r, const struct job_filter *f,
+                         struct seen *s)
+{
+    struct list_params p = {.filter = f, .count = 3};
+    struct list_result res = {0};
+    char cursor[CURSOR_MAX];
+    uint64_t examined = 0;
+    s->n = 0;
+    do {
+        memcpy(cursor, res.cursor, sizeof(cursor));
+        p.cursor = slice_str(cursor);
+        uint32_t had = s->n;
+        while (engine_list(r->engine, r->gather, &p, r->now, see, s, &res,
+                           &r->err) == ERR_PENDING) {
+            s->n = had;
+            rig_fetch(r);
+        }
+        gather_release(r->gather);
+        examined += res.examined;
+    } while (res.cursor[0] != '\0');
+    return examined;
+}
+
+static void what_runs_is_found_without_looking_at_the_backlog(void **state)
+{
+    struct rig *r = *state;
+    struct slice q = SLICE_LIT("q"), worker = SLICE_LIT("w");
+    struct lease_params p = {
+        .queues = &q, .queues_n = 1, .count = 5, .worker = worker};
+    struct seen s;
+    fill(r, "q", 500);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    struct id leased[5];
+    memcpy(leased, r->ids, sizeof(leased));
+    p.worker = SLICE_LIT("other");
+    p.count = 2;
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    for (int round = 0; round < 2; round++) {
+        struct job_filter running = {.states = 1u << JOB_RUNNING};
+        assert_in_range(list_all(r, &running, &s), 7, 9);
+        assert_int_equal(s.n, 7);
+        struct job_filter his = {.worker = worker};
+        assert_in_range(list_all(r, &his, &s), 5, 9);
+        assert_int_equal(s.n, 5);
+        for (int i = 0; i < 5; i++)
+            assert_true(id_eq(&s.ids[i], &leased[i]));
+        struct job_filter waiting = {.worker = worker,
+                                     .states = 1u << JOB_READY};
+        list_all(r, &waiting, &s);
+        assert_int_equal(s.n, 0);
+        rig_restart(r);
+        mem_knobs(r->disk)->pending_per_1000 = 500;
+    }
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    /* What is not there at all costs nothing. */
+    struct job_filter held = {.queue = q, .states = 1u << JOB_HELD};
+    assert_int_equal(list_all(r, &held, &s), 0);
+    struct manage_params hold = {.verb = MANAGE_HOLD};
+    struct job_filter all = {.queue = q, .states = 1u << JOB_READY};
+    list_all(r, &all, &s);
+    assert_int_equal(rig_manage(r, hold, &s.ids[100], 1), ERR_OK);
+    struct id one = s.ids[100];
+    assert_true(list_all(r, &held, &s) > 0);
+    assert_int_equal(s.n, 1);
+    assert_true(id_eq(&s.ids[0], &one));
+}
+
 static void a_chore_cancels_what_fits_and_survives_a_restart(void **state)
 {
     struct rig *r = *state;
@@ -176,6 +244,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
         T(a_walk_tells_every_job_once),
+        T(what_runs_is_found_without_looking_at_the_backlog),
         T(a_chore_cancels_what_fits_and_survives_a_restart),
         T(a_retry_of_all_does_not_take_back_what_fails_again),
         T(a_dry_run_counts_and_a_rate_slows_down),
