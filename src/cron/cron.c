@@ -182,6 +182,31 @@ bool cron_prev(const struct cron *c, const struct cron_rules *rules,
     }
 }
 
+bool cron_covers(const struct cron *c, const struct zone *zone, uint64_t at_ms,
+                 bool moved, uint64_t *until_ms)
+{
+    CHECK_OBJ(c, CRON);
+    if (c->reboot || c->never)
+        return false;
+    if (c->every) {
+        *until_ms = at_ms + 1;
+        return at_ms % c->every_ms == c->anchor_ms % c->every_ms;
+    }
+    struct zone_span span;
+    int64_t at = (int64_t)(at_ms / 1000), end;
+    zone_span_at(zone != NULL ? zone : zone_utc(), at, &span);
+    if (moved) {
+        *until_ms = at_ms + 1;
+        return pattern_next(c, at + span.before, &end) &&
+               end < at + span.offset;
+    }
+    if (!pattern_covers(c, at + span.offset, &end))
+        return false;
+    end -= span.offset;
+    *until_ms = (uint64_t)(end < span.end ? end : span.end) * 1000;
+    return true;
+}
+
 struct cron *cron_every(uint64_t every_ms, uint64_t anchor_ms)
 {
     ASSERT(every_ms > 0);

@@ -85,6 +85,13 @@ bool cron_next(const struct cron *c, const struct cron_rules *rules,
 bool cron_prev(const struct cron *c, const struct cron_rules *rules,
                int64_t before_ms, uint64_t *out_ms, unsigned *marks);
 
+/* Is `at_ms` one of its times, by the zone's clock alone? A pattern without a
+ * field for seconds has whole minutes. `moved`: at_ms is the first moment
+ * behind a gap and stands for what the gap skipped, so is one of those skipped?
+ * *until_ms lies behind: the pattern has every moment up to there. */
+bool cron_covers(const struct cron *c, const struct zone *zone, uint64_t at_ms,
+                 bool moved, uint64_t *until_ms);
+
 /* No date can ever match ("0 0 30 2 *"); known without a search. @reboot also
  * never fires by the clock. */
 bool cron_is_never(const struct cron *c);

@@ -54,7 +54,7 @@ static int column(const struct parser *ps, const char *at)
     return (int)(at - ps->start) + 1;
 }
 
-/* "minute (0-59) at column 3: " and the complaint. */
+/* "column 3: <the complaint> in the minute field, which takes 0-59 ...". */
 static enum err wrong(const struct parser *ps, const char *at, const char *what)
 {
     const struct field *f = &fields[ps->kind];
@@ -103,8 +103,9 @@ static enum err number(struct parser *ps, unsigned *out)
     return ERR_OK;
 }
 
-/* A number or a name, within the field's bounds. */
-static enum err value(struct parser *ps, bool ends_range, unsigned *out)
+/* A number or a name, within the field's bounds; `first` is that of the range
+ * which it ends, or 0. */
+static enum err value(struct parser *ps, unsigned first, unsigned *out)
 {
     const struct field *f = &fields[ps->kind];
     const char *from = ps->p;
@@ -114,8 +115,8 @@ static enum err value(struct parser *ps, bool ends_range, unsigned *out)
             if (slice_is(word, f->words[i])) {
                 ps->p += 3;
                 *out = f->first_word + i;
-                /* FRI-SUN is meant as it is said. */
-                if (ps->kind == DOW && ends_range && i == 0)
+                /* FRI-SUN is meant as it is said, and so is SUN-SUN. */
+                if (ps->kind == DOW && first > 0 && i == 0)
                     *out = 7;
                 return ERR_OK;
             }
@@ -231,12 +232,12 @@ static enum err item_hash(struct parser *ps)
         return wrong(ps, begin, "H is not possible");
     if (eat(ps, '(')) {
         const char *range = ps->p;
-        rc = value(ps, false, &from);
+        rc = value(ps, 0, &from);
         if (rc != ERR_OK)
             return rc;
         if (!eat(ps, '-'))
             return wrong(ps, ps->p, "H( needs a range such as H(0-29)");
-        rc = value(ps, true, &to);
+        rc = value(ps, from, &to);
         if (rc != ERR_OK)
             return rc;
         if (from > to)
@@ -331,7 +332,7 @@ static enum err item(struct parser *ps, bool alone)
                      "week, not");
 
     unsigned from, to;
-    enum err rc = value(ps, false, &from);
+    enum err rc = value(ps, 0, &from);
     if (rc != ERR_OK)
         return rc;
     if (ps->kind == DOM && at_nocase(ps, 'W'))
@@ -339,7 +340,7 @@ static enum err item(struct parser *ps, bool alone)
     if (ps->kind == DOW && (at(ps, '#') || at_nocase(ps, 'L')))
         return item_dow_special(ps, from);
     if (eat(ps, '-')) {
-        rc = value(ps, true, &to);
+        rc = value(ps, from, &to);
         if (rc != ERR_OK)
             return rc;
         if (from > to)
@@ -411,7 +412,8 @@ static enum err fields_parse(struct parser *ps, struct slice text)
     }
     struct cron *c = ps->c;
     enum field_kind kind = n == 5 ? MINUTE : SECOND;
-    if (n == 5)
+    c->minutes = n == 5;
+    if (c->minutes)
         put(c, SECOND, 0);
     if (n < 7)
         put_range(c, YEAR, CRON_YEAR_MIN, CRON_YEAR_MAX, 1);

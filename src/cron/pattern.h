@@ -28,6 +28,7 @@
 struct cron {
     OBJ_MAGIC;
     bool every, reboot, elapsed, never;
+    bool minutes; /* five fields: nothing was said about seconds */
     uint64_t every_ms, anchor_ms;
 
     uint64_t second, minute;
@@ -60,5 +61,9 @@ uint32_t pattern_days(const struct cron *c, unsigned len, unsigned first);
 /* The first matching local second at or after `local_s`; false: none up to the
  * end of CRON_YEAR_MAX. */
 bool pattern_next(const struct cron *c, int64_t local_s, int64_t *out);
+
+/* Is this local second (or the minute it is in) a match? *end lies behind it:
+ * all that begins in between is one, too. */
+bool pattern_covers(const struct cron *c, int64_t local_s, int64_t *end);
 
 #endif

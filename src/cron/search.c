@@ -173,3 +173,58 @@ bool pattern_next(const struct cron *c, int64_t local_s, int64_t *out)
     }
     return false;
 }
+
+/* The matching days of a month; none if its year or the month is no match. */
+static uint32_t days_of(const struct cron *c, int64_t year, unsigned month,
+                        int64_t first)
+{
+    if ((months_of(c, year) >> month & 1) == 0)
+        return 0;
+    return pattern_days(c, days_in(month, year_is_leap(year)),
+                        weekday_of(first));
+}
+
+/* All of `day` matches: the first day behind it that does not, counted from
+ * 1970 as `first`, the first of its month, is. */
+static int64_t days_end(const struct cron *c, int64_t year, unsigned month,
+                        int64_t first, unsigned day)
+{
+    for (;;) {
+        unsigned len = days_in(month, year_is_leap(year));
+        uint64_t missing =
+            from_bit(~(uint64_t)days_of(c, year, month, first), day);
+        if (lowest(missing) <= len)
+            return first + lowest(missing) - 1;
+        first += len;
+        day = 1;
+        year += month == 12;
+        month = month % 12 + 1;
+    }
+}
+
+bool pattern_covers(const struct cron *c, int64_t local_s, int64_t *end)
+{
+    const uint64_t all60 = (UINT64_C(1) << 60) - 1;
+    const uint32_t all24 = (UINT32_C(1) << 24) - 1;
+    int64_t year, days = local_s / DAY_S;
+    unsigned month, day;
+    if (local_s % DAY_S < 0)
+        days--;
+    civil_from_days(days, &year, &month, &day);
+    int64_t first = days - day + 1;
+    unsigned s = (unsigned)(local_s - days * DAY_S);
+    if ((days_of(c, year, month, first) >> day & 1) == 0 ||
+        (c->hour >> (s / 3600) & 1) == 0 ||
+        (c->minute >> (s / 60 % 60) & 1) == 0 ||
+        (!c->minutes && (c->second >> (s % 60) & 1) == 0))
+        return false;
+    if (!c->minutes && c->second != all60)
+        *end = local_s + 1;
+    else if (c->minute != all60)
+        *end = local_s - s % 60 + 60;
+    else if (c->hour != all24)
+        *end = local_s - s % 3600 + 3600;
+    else
+        *end = days_end(c, year, month, first, day) * DAY_S;
+    return true;
+}

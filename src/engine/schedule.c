@@ -207,7 +207,7 @@ void schedule_move(struct engine *e, struct schedule *s, const struct plan *p,
     struct rec_schedule_state *st = &s->st;
     st->from_ms = after_ms < 0 ? 0 : (uint64_t)after_ms;
     if (st->paused != PAUSED_NOT || schedule_spent(s) ||
-        !plan_next(p, after_ms, &st->next_ms, NULL)) {
+        !plan_next(p, after_ms, &st->next_ms)) {
         st->next_ms = st->due_ms = 0;
         return;
     }
@@ -317,7 +317,7 @@ static enum err will_fire(const struct plan *p, int64_t after_ms,
                           struct errbuf *err)
 {
     uint64_t next;
-    if (plan_next(p, after_ms, &next, NULL))
+    if (plan_next(p, after_ms, &next))
         return ERR_OK;
     return err_set(err, ERR_SYNTAX,
                    "it never fires: no time of it lies between now (or START) "

@@ -130,7 +130,7 @@ static bool fill(struct engine *e, struct gather *g, struct schedule *s,
 {
     for (int i = 0; i < FILL_SLICE; i++) {
         uint64_t nominal;
-        if (!plan_next(p, (int64_t)f->at_ms - 1, &nominal, NULL) ||
+        if (!plan_next(p, (int64_t)f->at_ms - 1, &nominal) ||
             nominal > f->to_ms)
             return true;
         if (!plan_excluded(p, nominal) &&

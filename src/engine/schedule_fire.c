@@ -264,43 +264,46 @@ struct verdict {
     uint64_t missed;
 };
 
+/* None of those up to `until_ms` runs. */
+static struct verdict pass(const struct plan *p, uint64_t nominal_ms,
+                           uint64_t until_ms)
+{
+    struct walk w = plan_walk(p, nominal_ms, until_ms);
+    return (struct verdict){false, 0, w.from_ms, w.n};
+}
+
+/* Of those that are due by now the last one runs. */
+static struct verdict latest(const struct plan *p,
+                             const struct rec_schedule *set,
+                             uint64_t nominal_ms, struct now now)
+{
+    struct walk w = plan_walk(p, nominal_ms, now.wall_ms);
+    uint64_t late = now.wall_ms - plan_due(p, w.last_ms);
+    bool run = w.done && late <= set->window_ms;
+    bool in_time = run && late <= set->grace_ms;
+    return (struct verdict){run, w.last_ms, w.from_ms, w.n - in_time};
+}
+
 static struct verdict judge(const struct plan *p, const struct schedule *s,
                             struct now now)
 {
-    uint64_t nominal = s->st.next_ms, late = now.wall_ms - s->st.due_ms;
     const struct rec_schedule *set = &s->set;
-    struct verdict v = {true, nominal, nominal, 0};
-    bool done;
-    if (plan_excluded(p, nominal)) {
-        v.run = false;
-        return v;
-    }
+    uint64_t nominal = s->st.next_ms, late = now.wall_ms - s->st.due_ms;
+    if (plan_excluded(p, nominal))
+        return (struct verdict){false, 0, nominal, 0};
     if (late <= set->grace_ms)
-        return v;
+        return (struct verdict){true, nominal, nominal, 0};
     switch ((enum schedule_misfire)set->misfire) {
     case MISFIRE_ALL:
-        v.missed = 1;
         if (late <= set->window_ms)
-            break;
-        v.run = false;
-        v.missed = plan_walk(p, nominal, now.wall_ms - set->window_ms - 1,
-                             &v.from_ms, &done);
-        break;
+            return (struct verdict){true, nominal, nominal, 1};
+        return pass(p, nominal, now.wall_ms - set->window_ms - 1);
     case MISFIRE_SKIP:
-        v.run = false;
-        v.missed = plan_walk(p, nominal, now.wall_ms - set->grace_ms - 1,
-                             &v.from_ms, &done);
-        break;
+        return pass(p, nominal, now.wall_ms - set->grace_ms - 1);
     case MISFIRE_ONCE:
     default:
-        v.missed = plan_walk(p, nominal, now.wall_ms, &v.from_ms, &done);
-        v.nominal_ms = v.from_ms;
-        late = now.wall_ms - plan_due(p, v.from_ms);
-        v.run = done && late <= set->window_ms && !plan_excluded(p, v.from_ms);
-        if (v.run && late <= set->grace_ms)
-            v.missed--; /* this one is in time */
+        return latest(p, set, nominal, now);
     }
-    return v;
 }
 
 /* --- the alarm ----------------------------------------------------------- */

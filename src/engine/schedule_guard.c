@@ -75,7 +75,7 @@ static enum err check_zone(struct engine *e, struct gather *g,
     rc = plan_make(&p, &s->timing, s->set.name, err);
     if (rc != ERR_OK)
         return rc;
-    if (plan_next(&p, (int64_t)s->st.from_ms, &next, NULL))
+    if (plan_next(&p, (int64_t)s->st.from_ms, &next))
         due = plan_due(&p, next);
     /* An alarm later than planned is right: it is displacing jobs. */
     if (act && (next != s->st.next_ms || due > s->st.due_ms)) {

@@ -22,9 +22,8 @@ struct plan {
     enum schedule_when when;
     struct cron *crons[SCHEDULE_PATTERNS_MAX];
     struct cron *excludes[SCHEDULE_PATTERNS_MAX];
-    bool exclude_minute[SCHEDULE_PATTERNS_MAX];
     uint32_t crons_n, excludes_n;
-    struct cron_rules rules, exclude_rules;
+    struct cron_rules rules;
     uint64_t every_ms, at_ms, start_ms, end_ms, spread_ms;
     uint64_t hash; /* of the name: its place in the spread */
 };
@@ -34,21 +33,24 @@ MUST_USE enum err plan_make(struct plan *p, const struct schedule_timing *t,
                             struct slice name, struct errbuf *err);
 void plan_release(struct plan *p);
 
-/* The first occurrence later than `after_ms`. False: there is none. After many
- * exclusions in a row it gives up and returns an excluded one, which is a place
- * to go on from (plan_excluded() tells). */
-bool plan_next(const struct plan *p, int64_t after_ms, uint64_t *next_ms,
-               unsigned *marks);
+/* The first occurrence later than `after_ms`. False: there is none. Behind more
+ * exclusions than it can jump over it gives up and returns an excluded one,
+ * which is a place to go on from (plan_excluded() tells). */
+bool plan_next(const struct plan *p, int64_t after_ms, uint64_t *next_ms);
 bool plan_excluded(const struct plan *p, uint64_t nominal_ms);
 
 /* When its alarm is: later by its spread, but before the next nominal time. */
 uint64_t plan_due(const struct plan *p, uint64_t nominal_ms);
 
+struct walk {
+    uint64_t n, last_ms; /* how many occurrences, and the last of them */
+    uint64_t from_ms;    /* go on behind this */
+    bool done;           /* no more of them; false: more are sure to come */
+};
 /* Walk from the occurrence `nominal_ms` over those whose alarm is at most
- * `until_ms` (its own is), a bounded number of them. *last is the last of them,
- * the return value how many there are. *done: there are no more. */
-uint64_t plan_walk(const struct plan *p, uint64_t nominal_ms, uint64_t until_ms,
-                   uint64_t *last, bool *done);
+ * `until_ms` (its own is), a bounded number of them. */
+struct walk plan_walk(const struct plan *p, uint64_t nominal_ms,
+                      uint64_t until_ms);
 
 /* --- schedule.c ---------------------------------------------------------- */
 

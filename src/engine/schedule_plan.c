@@ -4,27 +4,13 @@
  *                           `--> START, END --> occurrence --spread--> alarm
  */
 #include "engine/schedule_impl.h"
+#include "util/parse.h"
 
-/* Candidates in a row that may be excluded, and steps of one walk: what a
- * slice of the loop may cost. */
-#define EXCLUDED_MAX 1000
-#define WALK_MAX 1000
+/* How many candidates one search, or one walk, looks at: what a slice of the
+ * loop may cost. */
+#define LOOKS_MAX 1000
 
 _Static_assert(SCHEDULE_PATTERN_MAX == CRON_TEXT_MAX, "what SET takes");
-
-/* Five fields say nothing about seconds, so they exclude whole minutes. */
-static bool of_minutes(struct slice pattern)
-{
-    unsigned fields = 0;
-    bool in_field = false;
-    for (size_t i = 0; i < pattern.len; i++) {
-        bool blank = pattern.data[i] == ' ' || pattern.data[i] == '\t';
-        if (!blank && !in_field)
-            fields++;
-        in_field = !blank;
-    }
-    return fields <= 5;
-}
 
 static enum err parse(struct slice pattern, struct slice name,
                       struct cron **out, struct errbuf *err)
@@ -56,7 +42,6 @@ static enum err parse_all(struct plan *p, const struct schedule_timing *t,
     }
     for (uint32_t i = 0; rc == ERR_OK && i < t->excludes_n; i++) {
         rc = parse(t->excludes[i], name, &p->excludes[i], err);
-        p->exclude_minute[i] = of_minutes(t->excludes[i]);
         p->excludes_n = i + 1;
         if (rc != ERR_OK)
             err_wrap(err, "EXCLUDE");
@@ -67,12 +52,15 @@ static enum err parse_all(struct plan *p, const struct schedule_timing *t,
 static enum err check(const struct schedule_timing *t, struct errbuf *err)
 {
     if (t->when == WHEN_EVERY &&
-        (t->every_ms < SCHEDULE_EVERY_MS_MIN || t->every_ms > WALL_MS_MAX))
-        return err_set(err, ERR_SYNTAX, "EVERY is at least %d ms",
-                       SCHEDULE_EVERY_MS_MIN);
-    if (t->at_ms > WALL_MS_MAX || t->start_ms > WALL_MS_MAX ||
-        t->end_ms > WALL_MS_MAX || t->spread_ms > WALL_MS_MAX)
-        return err_set(err, ERR_SYNTAX, "a time beyond the year 10000");
+        (t->every_ms < SCHEDULE_EVERY_MS_MIN || t->every_ms > TIME_MS_MAX))
+        return err_set(err, ERR_SYNTAX, "EVERY is %d to %llu ms",
+                       SCHEDULE_EVERY_MS_MIN, (unsigned long long)TIME_MS_MAX);
+    /* A next time of 0 means that there is none. */
+    if (t->when == WHEN_AT && t->at_ms == 0)
+        return err_set(err, ERR_SYNTAX, "AT is later than 1970 began");
+    if (t->at_ms > TIME_MS_MAX || t->start_ms > TIME_MS_MAX ||
+        t->end_ms > TIME_MS_MAX || t->spread_ms > TIME_MS_MAX)
+        return err_set(err, ERR_SYNTAX, "a time beyond the year 9999");
     if (t->end_ms > 0 && t->end_ms < t->start_ms)
         return err_set(err, ERR_SYNTAX, "END is before START");
     return ERR_OK;
@@ -97,9 +85,6 @@ enum err plan_make(struct plan *p, const struct schedule_timing *t,
     p->rules.fold = t->fold == FOLD_BOTH   ? CRON_FOLD_BOTH
                     : t->fold == FOLD_LAST ? CRON_FOLD_LAST
                                            : CRON_FOLD_FIRST;
-    /* An hour that is excluded is excluded each time it is shown. */
-    p->exclude_rules = (struct cron_rules){
-        .zone = p->rules.zone, .fold = CRON_FOLD_BOTH, .fold_given = true};
     if (rc == ERR_OK)
         rc = parse_all(p, t, name, err);
     if (rc != ERR_OK)
@@ -116,16 +101,16 @@ void plan_release(struct plan *p)
     p->crons_n = p->excludes_n = 0;
 }
 
-bool plan_excluded(const struct plan *p, uint64_t nominal_ms)
+/* An hour that is excluded is excluded each time that the clock shows it, and a
+ * time that stands for skipped ones if one of those is. *until_ms: all before
+ * it is excluded. */
+static bool excluded(const struct plan *p, uint64_t at_ms, unsigned marks,
+                     uint64_t *until_ms)
 {
-    for (uint32_t i = 0; i < p->excludes_n; i++) {
-        uint64_t unit = p->exclude_minute[i] ? 60000 : 1000, next;
-        uint64_t at = nominal_ms - nominal_ms % unit;
-        if (cron_next(p->excludes[i], &p->exclude_rules, (int64_t)at - 1, &next,
-                      NULL) &&
-            next == at)
+    for (uint32_t i = 0; i < p->excludes_n; i++)
+        if (cron_covers(p->excludes[i], p->rules.zone, at_ms,
+                        (marks & CRON_MARK_GAP) != 0, until_ms))
             return true;
-    }
     return false;
 }
 
@@ -143,32 +128,57 @@ static bool candidate(const struct plan *p, int64_t after_ms, uint64_t *next_ms,
         uint64_t next;
         unsigned m = 0;
         if (!cron_next(p->crons[i], &p->rules, after_ms, &next, &m) ||
-            (found && next >= *next_ms))
+            (found && next > *next_ms))
             continue;
-        found = true;
+        /* One that is itself shown stands for nothing else. */
+        *marks = found && next == *next_ms ? *marks & m : m;
         *next_ms = next;
-        *marks = m;
+        found = true;
     }
-    return found;
+    return found && *next_ms <= TIME_MS_MAX;
 }
 
-bool plan_next(const struct plan *p, int64_t after_ms, uint64_t *next_ms,
-               unsigned *marks)
+enum sought { NONE, FOUND, GAVE_UP };
+
+/* The first occurrence later than `after_ms`. Looks at no more than *looks
+ * candidates, and counts them; the last one is excluded if it gives up. */
+static enum sought seek(const struct plan *p, int64_t after_ms, unsigned *looks,
+                        uint64_t *next_ms, unsigned *marks)
 {
-    unsigned m;
+    uint64_t until_ms;
     if (after_ms < (int64_t)p->start_ms - 1)
         after_ms = (int64_t)p->start_ms - 1;
-    for (unsigned i = 0; i <= EXCLUDED_MAX; i++) {
-        if (!candidate(p, after_ms, next_ms, marks == NULL ? &m : marks))
-            return false;
+    while (candidate(p, after_ms, next_ms, marks)) {
         ASSERT((int64_t)*next_ms > after_ms);
         if (p->end_ms > 0 && *next_ms > p->end_ms)
-            return false;
-        if (p->excludes_n == 0 || !plan_excluded(p, *next_ms))
-            return true;
-        after_ms = (int64_t)*next_ms;
+            return NONE;
+        if (!excluded(p, *next_ms, *marks, &until_ms))
+            return FOUND;
+        if (*looks == 0)
+            return GAVE_UP;
+        (*looks)--;
+        after_ms = (int64_t)until_ms - 1;
     }
-    return true; /* an excluded one: go on from there */
+    return NONE;
+}
+
+bool plan_next(const struct plan *p, int64_t after_ms, uint64_t *next_ms)
+{
+    unsigned looks = LOOKS_MAX, marks;
+    return seek(p, after_ms, &looks, next_ms, &marks) != NONE;
+}
+
+bool plan_excluded(const struct plan *p, uint64_t nominal_ms)
+{
+    uint64_t at_ms, until_ms;
+    unsigned marks;
+    if (p->excludes_n == 0)
+        return false;
+    /* Whether it stands for a skipped one is known from how it is found. */
+    if (!candidate(p, (int64_t)nominal_ms - 1, &at_ms, &marks) ||
+        at_ms != nominal_ms)
+        marks = 0;
+    return excluded(p, nominal_ms, marks, &until_ms);
 }
 
 uint64_t plan_due(const struct plan *p, uint64_t nominal_ms)
@@ -189,32 +199,43 @@ uint64_t plan_due(const struct plan *p, uint64_t nominal_ms)
     return nominal_ms + (uint64_t)(((unsigned __int128)p->hash * spread) >> 64);
 }
 
-uint64_t plan_walk(const struct plan *p, uint64_t nominal_ms, uint64_t until_ms,
-                   uint64_t *last, bool *done)
+/* Those of EVERY, which may be milliseconds of a year: counted, not walked. */
+static struct walk walk_every(const struct plan *p, uint64_t nominal_ms,
+                              uint64_t until_ms)
 {
-    uint64_t n = 1, next;
-    *last = nominal_ms;
-    *done = true;
-    if (p->when == WHEN_EVERY && p->excludes_n == 0) {
-        /* Milliseconds of a year are too many to walk. */
-        uint64_t due = plan_due(p, nominal_ms);
-        uint64_t steps = until_ms > due ? (until_ms - due) / p->every_ms : 0;
-        if (p->end_ms > 0 && p->end_ms >= nominal_ms &&
-            steps > (p->end_ms - nominal_ms) / p->every_ms)
-            steps = (p->end_ms - nominal_ms) / p->every_ms;
-        *last = nominal_ms + steps * p->every_ms;
-        return 1 + steps;
-    }
-    while (plan_next(p, (int64_t)*last, &next, NULL) &&
+    uint64_t due = plan_due(p, nominal_ms);
+    uint64_t steps = until_ms > due ? (until_ms - due) / p->every_ms : 0;
+    if (p->end_ms > 0 && p->end_ms >= nominal_ms &&
+        steps > (p->end_ms - nominal_ms) / p->every_ms)
+        steps = (p->end_ms - nominal_ms) / p->every_ms;
+    uint64_t last = nominal_ms + steps * p->every_ms;
+    return (struct walk){1 + steps, last, last, true};
+}
+
+struct walk plan_walk(const struct plan *p, uint64_t nominal_ms,
+                      uint64_t until_ms)
+{
+    struct walk w = {1, nominal_ms, nominal_ms, true};
+    unsigned looks = LOOKS_MAX, marks;
+    uint64_t next;
+    enum sought how;
+    if (p->when == WHEN_EVERY && p->excludes_n == 0)
+        return walk_every(p, nominal_ms, until_ms);
+    while ((how = seek(p, (int64_t)w.from_ms, &looks, &next, &marks)) != NONE &&
            plan_due(p, next) <= until_ms) {
-        if (n == WALK_MAX) {
-            *done = false;
+        if (how == GAVE_UP) {
+            w.from_ms = next;
             break;
         }
-        *last = next;
-        n++;
+        if (looks == 0) {
+            w.done = false;
+            break;
+        }
+        looks--;
+        w.from_ms = w.last_ms = next;
+        w.n++;
     }
-    return n;
+    return w;
 }
 
 /* --- NEXT ---------------------------------------------------------------- */
@@ -228,15 +249,12 @@ enum err engine_timing_next(const struct schedule_timing *t, struct slice name,
     enum err rc = plan_make(&p, t, name, err);
     if (rc != ERR_OK)
         return rc;
-    uint32_t looked = 0;
-    for (uint32_t n = 0; n < count && looked < count + EXCLUDED_MAX; looked++) {
-        struct schedule_time at;
-        if (!plan_next(&p, from_ms, &at.at_ms, &marks))
-            break;
+    unsigned looks = LOOKS_MAX;
+    struct schedule_time at;
+    for (uint32_t n = 0;
+         n < count && seek(&p, from_ms, &looks, &at.at_ms, &marks) == FOUND;
+         n++) {
         from_ms = (int64_t)at.at_ms;
-        if (plan_excluded(&p, at.at_ms))
-            continue;
-        n++;
         at.gap = (marks & CRON_MARK_GAP) != 0;
         at.fold = (marks & CRON_MARK_FOLD) != 0;
         at.offset_s =

@@ -226,6 +226,74 @@ static void next_is_strictly_later_and_prev_comes_back(void **state)
     }
 }
 
+/* A time is covered if the wall shows it, and so is all up to the end that is
+ * told; an end that comes too soon shows in how many steps a run takes. */
+static void what_is_covered_is_what_the_wall_shows(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_seed(&r, 4);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        struct sample s;
+        struct cron_rules rules;
+        any_rules(&r, &rules);
+        any_pattern(&r, &s);
+        struct cron *c = pattern(s.text);
+        int64_t t = any_time(&r, rules.zone), end = t + WINDOW_S;
+        for (t -= t % 60; t < end; t += 60) {
+            uint64_t until = 0;
+            int64_t local = t + zone_offset_at(rules.zone, t);
+            bool covered = cron_covers(c, rules.zone, (uint64_t)t * 1000 + 1,
+                                       false, &until);
+            if (covered != sample_has(&s, local - local % 60))
+                fail_msg("'%s' %s at %s", s.text, zone_name(rules.zone),
+                         civil_text(t));
+            if (!covered)
+                continue;
+            assert_in_range(until, (uint64_t)t * 1000 + 2, UINT64_MAX);
+            for (; (uint64_t)(t + 60) * 1000 < until && t < end; t += 60) {
+                local = t + 60 + zone_offset_at(rules.zone, t + 60);
+                assert_true(sample_has(&s, local - local % 60));
+            }
+        }
+        cron_free(&c);
+    }
+}
+
+static void a_run_of_covered_times_is_as_long_as_its_fields(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *at, *until;
+    } runs[] = {
+        {"* * * * SAT,SUN", "2025-10-04 00:00", "2025-10-06 00:00"},
+        {"* * 25 12 *", "2025-12-25 13:14", "2025-12-26 00:00"},
+        {"* * * 12 *", "2025-12-25 13:14", "2026-01-01 00:00"},
+        {"* * * 1-2,12 *", "2025-12-01 00:00", "2026-03-01 00:00"},
+        {"* 0-7 * * *", "2025-10-04 03:30", "2025-10-04 04:00"},
+        {"0-9 * * * *", "2025-10-04 03:05", "2025-10-04 03:06"},
+        {"* * * * * *", "2025-10-04 03:05", "2200-01-01 00:00"},
+        {"* * * * * * 2025", "2025-10-04 03:05", "2026-01-01 00:00"},
+        {"30-59 * * * * *", "2025-10-04 03:05:45", "2025-10-04 03:05:46"},
+        {"@daily", "2025-10-04 00:00:59", "2025-10-04 00:01:00"},
+    };
+    uint64_t until;
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        struct cron *c = pattern(runs[i].pattern);
+        assert_true(cron_covers(c, NULL, (uint64_t)civil(runs[i].at) * 1000,
+                                false, &until));
+        if (until != (uint64_t)civil(runs[i].until) * 1000)
+            fail_msg("'%s': %s", runs[i].pattern,
+                     civil_text((int64_t)until / 1000));
+        cron_free(&c);
+    }
+    struct cron *c = pattern("@every 90s");
+    assert_true(cron_covers(c, NULL, 180000, false, &until));
+    assert_int_equal(until, 180001);
+    assert_false(cron_covers(c, NULL, 180001, false, &until));
+    cron_free(&c);
+}
+
 static void a_pattern_never_fires_twice_for_one_local_time(void **state)
 {
     (void)state;
@@ -264,6 +332,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(next_is_the_first_that_brute_force_finds),
         cmocka_unit_test(next_is_strictly_later_and_prev_comes_back),
+        cmocka_unit_test(what_is_covered_is_what_the_wall_shows),
+        cmocka_unit_test(a_run_of_covered_times_is_as_long_as_its_fields),
         cmocka_unit_test(a_pattern_never_fires_twice_for_one_local_time),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -10,6 +10,7 @@
 #include "cron/zone.h"
 #include "engine/core.h"
 #include "engine/schedule.h"
+#include "util/parse.h"
 
 #define SECOND 1000u
 #define MINUTE (60 * SECOND)
@@ -136,6 +137,13 @@ static void what_cannot_fire_is_refused(void **state)
     p = cron("s", "* * * * *");
     p.timing.zone = SLICE_LIT("Europe/Nowhere");
     assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    p = every("s", 0);
+    p.timing.when = WHEN_AT; /* at 0, which means none */
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    p = cron("s", "*/7 * * * *");
+    p.timing.excludes[0] = SLICE_LIT("* * * * *");
+    p.timing.excludes_n = 1;
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
     struct job_options o = {.given = GIVEN(AT), .at_ms = 1};
     p = cron("s", "* * * * *");
     p.options = &o;
@@ -159,6 +167,102 @@ static void several_patterns_and_exclusions(void **state)
     for (int i = 0; i < 48; i++)
         rig_pass(r, 30 * MINUTE);
     assert_int_equal(get(r, "s").fired, 47);
+}
+
+struct listed {
+    struct schedule_time at[4];
+    uint32_t n;
+};
+
+static void note_time(void *ud, const struct schedule_time *t)
+{
+    struct listed *l = ud;
+    l->at[l->n++] = *t;
+}
+
+/* The first time of `pattern`, of which `exclude` leaves some out. */
+static uint64_t first_left(const char *pattern, const char *exclude,
+                           const char *from)
+{
+    struct schedule_params p = cron("s", pattern);
+    struct listed l = {.n = 0};
+    struct errbuf err;
+    uint64_t from_ms;
+    assert_true(parse_time_ms(slice_str(from), &from_ms));
+    p.timing.zone = SLICE_LIT("Europe/Zurich");
+    p.timing.excludes[0] = slice_str(exclude);
+    p.timing.excludes_n = 1;
+    assert_int_equal(engine_timing_next(&p.timing, p.name, (int64_t)from_ms, 1,
+                                        note_time, &l, &err),
+                     ERR_OK);
+    return l.n == 0 ? 0 : l.at[0].at_ms;
+}
+
+static void what_is_excluded_is_jumped_over(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *exclude, *from, *next;
+    } cases[] = {
+        {"* * * * * *", "* * * * SAT,SUN", "2025-10-03T21:59:59Z",
+         "2025-10-05T22:00:00Z"},
+        {"*/5 * * * * *", "* 0-7,20-23 * * *", "2025-10-03T18:00:00Z",
+         "2025-10-04T06:00:00Z"},
+        {"* * * * *", "* * * 1-11 *", "2025-01-01T00:00:00Z",
+         "2025-11-30T23:00:00Z"},
+        /* 2024-03-31 02:00 -> 03:00, which is 01:00Z. What is left out is the
+         * time that was skipped, not the one that the clock shows instead. */
+        {"30 2 * * *", "30 2 31 3 *", "2024-03-31T00:00:00Z",
+         "2024-04-01T00:30:00Z"},
+        {"30 2,3 * * *", "* 3 * * *", "2024-03-31T00:00:00Z",
+         "2024-03-31T01:00:00Z"},
+        {"0 3 * * *", "30 2 * * *", "2024-03-31T00:00:00Z",
+         "2024-03-31T01:00:00Z"},
+        {"*/30 * * * *", "30 2 * * *", "2024-03-31T00:30:00Z",
+         "2024-03-31T01:00:00Z"},
+        /* and both passes of an hour: 2024-10-27 03:00 -> 02:00 */
+        {"*/30 * * * *", "* 2 * * *", "2024-10-26T23:30:00Z",
+         "2024-10-27T02:00:00Z"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t want;
+        assert_true(parse_time_ms(slice_str(cases[i].next), &want));
+        uint64_t next =
+            first_left(cases[i].pattern, cases[i].exclude, cases[i].from);
+        if (next != want)
+            fail_msg("'%s' but '%s' after %s: %llu", cases[i].pattern,
+                     cases[i].exclude, cases[i].from, (unsigned long long)next);
+    }
+}
+
+/* An outage that ends inside of what is excluded: the last time before it is
+ * the one that runs, and none of those left out counts. */
+static void what_is_excluded_was_not_missed(void **state)
+{
+    struct rig *r = *state;
+    for (int i = 0; i < 2; i++) {
+        struct schedule_params p = cron(i == 0 ? "a" : "b", "* * * * * *");
+        rig_pass(r, HOUR - r->now.wall_ms % HOUR - 10 * SECOND);
+        uint64_t from = r->now.wall_ms;
+        char exclude[2][64];
+        unsigned hour = (unsigned)((from / HOUR + 1) % 24);
+        /* As one hour, and as two halves that none can jump over. */
+        snprintf(exclude[0], sizeof(exclude[0]),
+                 i == 0 ? "* %u * * *" : "*/2 * %u * * *", hour);
+        snprintf(exclude[1], sizeof(exclude[1]), "1-59/2 * %u * * *", hour);
+        for (int j = 0; j <= i; j++)
+            p.timing.excludes[p.timing.excludes_n++] = slice_str(exclude[j]);
+        p.grace_ms = SECOND;
+        set(r, &p);
+        rig_pass(r, 30 * MINUTE);
+        struct schedule_view v = get(r, p.name.data);
+        assert_int_equal(v.missed, 9);
+        assert_int_equal(v.fired, 1);
+        assert_int_equal(v.last_ms, from + 9 * SECOND);
+        assert_int_equal(engine_schedule_del(r->engine, NULL, p.name, &r->err),
+                         ERR_OK);
+        rig_step(r);
+    }
 }
 
 static void max_start_and_end_are_kept(void **state)
@@ -808,6 +912,8 @@ int main(void)
         TEST(set_again_moves_the_next_time_only_with_the_timing),
         TEST(what_cannot_fire_is_refused),
         TEST(several_patterns_and_exclusions),
+        TEST(what_is_excluded_is_jumped_over),
+        TEST(what_is_excluded_was_not_missed),
         TEST(max_start_and_end_are_kept),
         TEST(spread_is_stable_and_before_the_next_time),
         TEST(once_at_a_time),
