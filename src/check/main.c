@@ -54,6 +54,15 @@ static void print_log(const struct offline_count *n)
                n->tail_records);
 }
 
+static void print_cut(const struct manifest_cut *cut)
+{
+    if (cut->bytes > 0)
+        printf("torn      %s: the last write, %" PRIu64
+               " bytes from offset %" PRIu64 ", will be cut off at the next "
+               "start; the log has everything behind index %" PRIu64 "\n",
+               cut->name, cut->bytes, cut->at, cut->applied);
+}
+
 static int verify(const char *dir)
 {
     struct offline_count n;
@@ -71,6 +80,7 @@ static int verify(const char *dir)
     printf("base      %" PRIu64 " rows, %" PRIu64
            " bytes, everything up to index %" PRIu64 "\n",
            rows, n.bytes, n.applied);
+    print_cut(&n.cut);
     print_log(&n);
     printf("start     number %" PRIu32 "\n", n.start_number);
     printf("OK: every row, record and change was read (%" PRIu64
@@ -90,6 +100,7 @@ static int inspect(const char *dir)
         return failed(rc, &e);
     printf("base      everything up to index %" PRIu64 "\n",
            offline_applied(o));
+    print_cut(offline_cut(o));
     offline_close(&o);
     snprintf(path, sizeof(path), "%s/log", dir);
     rc = log_verify(path, &check, NULL, NULL, &e);

@@ -16,6 +16,8 @@
 
 struct offline {
     int lock_fd;
+    char dir[ROCKS_PATH_MAX];
+    struct manifest_cut cut;
     bool has_base; /* if not, nothing was applied: the log has everything */
     struct rocks_base base;
     uint64_t applied;
@@ -51,12 +53,15 @@ enum err offline_open(struct offline **out, const char *dir, struct errbuf *e)
     if (!is_there(dir, "belfry") && !is_there(dir, "base"))
         return err_set(e, ERR_NOTFOUND, "%s holds no data", dir);
     struct offline *o = NEW(struct offline);
+    snprintf(o->dir, sizeof(o->dir), "%s", dir);
     rc = rocks_claim(dir, &o->lock_fd, e);
     if (rc != ERR_OK)
         goto fail;
     snprintf(path, sizeof(path), "%s/base", dir);
     rc = rocks_base_find(dir, &o->has_base, e);
     if (rc == ERR_OK && o->has_base)
+        rc = rocks_manifest_look(dir, &o->base, &o->cut, e);
+    if (rc == ERR_OK && o->has_base && o->cut.bytes == 0)
         rc = rocks_base_open(&o->base, path, &bo, e);
     if (rc == ERR_OK && o->has_base)
         rc = rocks_base_applied(&o->base, false, &o->applied, e);
@@ -79,9 +84,16 @@ void offline_close(struct offline **op)
     if (o == NULL)
         return;
     rocks_base_close(&o->base);
+    if (o->cut.bytes > 0)
+        rocks_manifest_forget(o->dir);
     if (o->lock_fd >= 0)
         close(o->lock_fd);
     FREE(op);
+}
+
+const struct manifest_cut *offline_cut(const struct offline *o)
+{
+    return &o->cut;
 }
 
 uint64_t offline_applied(const struct offline *o)
@@ -223,6 +235,7 @@ enum err offline_verify(const char *dir, struct offline_count *out,
     if (rc != ERR_OK)
         return rc;
     out->applied = o->applied;
+    out->cut = o->cut;
     for (int f = 0; f < FAMILIES && rc == ERR_OK; f++)
         rc = offline_rows(o, (enum family)f, verify_row, out, e);
     if (rc == ERR_OK)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/rocks_manifest.h"
 #include "store/store.h"
 
 struct offline;
@@ -31,6 +32,9 @@ void offline_close(struct offline **o);
 /* The base holds everything up to this index of the log. */
 uint64_t offline_applied(const struct offline *o);
 
+/* What the next start would cut off the MANIFEST. The base is shown without. */
+const struct manifest_cut *offline_cut(const struct offline *o);
+
 /* Every row of the base's family, in key order, each block's checksum checked.
  * ERR_CORRUPT names family and the last good key. */
 typedef enum err (*offline_row_fn)(enum family f, struct slice key,
@@ -47,6 +51,7 @@ struct offline_count {
     uint64_t replay;  /* entries behind the applied index */
     uint64_t changes; /* in all entries of the log */
     uint64_t tail_records;
+    struct manifest_cut cut;
     uint32_t start_number;
 };
 

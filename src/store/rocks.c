@@ -2,9 +2,10 @@
  *
  * The happy path of a start:
  *  1. Claim the directory: its marker, its lock.
- *  2. Open the base, read the applied index: nothing is in memtables yet, so
- *     it is the flushed one. A new directory has no base (rocks_create.c), and
- *     the index is 0.
+ *  2. Cut off what a power cut tore at the end of RocksDB's MANIFEST
+ *     (rocks_manifest.h). Open the base, read the applied index: nothing is in
+ * memtables yet, so it is the flushed one. A new directory has no base
+ * (rocks_create.c), and the index is 0.
  *  3. Open the log and look at what lies behind that index; store_load_step()
  *     replays it.
  *
@@ -295,6 +296,7 @@ static void rocks_stats(const struct backend *b, struct store_stats *out)
     out->flushed_index = atomic_load(&r->flushed_index);
     out->disk_free_bytes = atomic_load(&r->disk_free);
     out->dropped_tail_bytes = r->found.tail_bytes;
+    out->cut_manifest_bytes = r->cut.bytes;
     out->fault_is = fault_of(r, &out->fault);
     const struct rocks_base *base = rocks_base_of(r);
     if (base == NULL)
@@ -336,6 +338,21 @@ static const struct backend_ops rocks_ops = {
     .close = rocks_close,
 };
 
+static enum err mend_manifest(struct rocks *r, struct errbuf *e)
+{
+    const struct manifest_cut *cut = &r->cut;
+    enum err rc = rocks_manifest_mend(r->dir, &r->cut, e);
+    if (rc == ERR_OK && cut->bytes > 0)
+        say(LL_WARNING,
+            "the last write to %s/base/%s was torn, as a power cut leaves it: "
+            "cut off %llu bytes from offset %llu; the log has everything "
+            "behind index %llu; the file as it was is %s.torn",
+            r->dir, cut->name, (unsigned long long)cut->bytes,
+            (unsigned long long)cut->at, (unsigned long long)cut->applied,
+            cut->name);
+    return rc;
+}
+
 enum err store_open(struct store **out, const struct store_options *o,
                     struct errbuf *e)
 {
@@ -367,6 +384,8 @@ enum err store_open(struct store **out, const struct store_options *o,
         goto out;
     rocks_ballast_drop(r->dir);
     rc = rocks_base_find(r->dir, &found, e);
+    if (rc == ERR_OK && found)
+        rc = mend_manifest(r, e);
     if (rc == ERR_OK)
         rc = found ? rocks_base_begin(r, e) : rocks_base_prepare(r->dir, e);
     if (rc == ERR_OK && found)

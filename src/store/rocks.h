@@ -36,6 +36,7 @@
 #include "log/log.h"
 #include "store/backend.h"
 #include "store/gather.h"
+#include "store/rocks_manifest.h"
 #include "util/list.h"
 
 #define ROCKS_PATH_MAX 3584
@@ -65,6 +66,8 @@ struct rocks_base {
 struct rocks_base_options {
     uint64_t block_cache_bytes, write_buffer_bytes;
     bool read_only;
+    /* Where the tables are, if not beside the MANIFEST; for reading only. */
+    const char *tables;
 };
 
 struct rocks {
@@ -78,6 +81,7 @@ struct rocks {
     struct log_iter *replay;
     uint64_t replay_last;
     struct log_found found;
+    struct manifest_cut cut; /* at this start */
 
     /* Handed over and not applied, oldest first; the loop's. */
     struct list waiting;
@@ -167,6 +171,8 @@ MUST_USE bool rocks_ballast_take(const char *dir);
  * and create() makes it. */
 MUST_USE enum err rocks_base_find(const char *dir, bool *found,
                                   struct errbuf *e);
+/* Delete the files in a folder. */
+MUST_USE enum err rocks_empty(const char *path, struct errbuf *e);
 MUST_USE enum err rocks_base_prepare(const char *dir, struct errbuf *e);
 MUST_USE enum err rocks_base_create(const char *dir,
                                     const struct rocks_base_options *o,

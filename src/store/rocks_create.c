@@ -40,7 +40,7 @@ enum err rocks_base_find(const char *dir, bool *found, struct errbuf *e)
 }
 
 /* RocksDB makes no folders inside its own. */
-static enum err empty(const char *path, struct errbuf *e)
+enum err rocks_empty(const char *path, struct errbuf *e)
 {
     DIR *d = opendir(path);
     if (d == NULL)
@@ -60,7 +60,7 @@ enum err rocks_base_prepare(const char *dir, struct errbuf *e)
     path_of(path, sizeof(path), dir, "base.making");
     if (mkdir(path, 0750) != 0 && errno != EEXIST)
         return err_sys(e, ERR_IO, errno, "create %s", path);
-    return empty(path, e);
+    return rocks_empty(path, e);
 }
 
 static enum err sync_dir(const char *path, struct errbuf *e)

@@ -101,6 +101,14 @@ static enum err set_options(struct rocks_base *b,
     return rc;
 }
 
+static void find_tables(struct rocks_base *b, const char *path)
+{
+    rocksdb_dbpath_t *where = rocksdb_dbpath_create(path, UINT64_MAX);
+    const rocksdb_dbpath_t *all[] = {where};
+    rocksdb_options_set_db_paths(b->options, all, 1);
+    rocksdb_dbpath_destroy(where);
+}
+
 static void set_read_options(struct rocks_base *b)
 {
     b->read_memory = rocksdb_readoptions_create();
@@ -201,6 +209,8 @@ enum err rocks_base_open(struct rocks_base *b, const char *path,
         rc = families_known(b, path, e);
     if (rc != ERR_OK)
         goto fail;
+    if (o->tables != NULL)
+        find_tables(b, o->tables);
     set_read_options(b);
     for (int f = 0; f <= FAMILIES; f++) {
         names[f] = f < FAMILIES ? family_name((enum family)f) : "default";
@@ -216,7 +226,7 @@ enum err rocks_base_open(struct rocks_base *b, const char *path,
     if (message != NULL) {
         rc = rocks_err(e, message, path);
         if (rc == ERR_CORRUPT)
-            rocks_blame_tables(path, e);
+            rocks_blame_tables(o->tables != NULL ? o->tables : path, e);
         goto fail;
     }
     memcpy(b->cfs, handles, sizeof(b->cfs));

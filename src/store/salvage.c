@@ -1,8 +1,9 @@
 /* Salvage: a damaged directory becomes one that a server starts on.
  *
  *  1. The log: its good prefix (log_salvage()).
- *  2. The base, if it cannot be opened: RocksDB's own repair, which gathers
- *     what its tables still say.
+ *  2. The base, if it cannot be opened and its MANIFEST is not just torn at its
+ *     end (rocks_manifest.h): RocksDB's own repair, which gathers what its
+ *     tables still say.
  *  3. The base, if some of it cannot be read: a new one with all rows that can.
  *     Behind a damaged block the walk goes on where the next table begins.
  *  4. Log and base must meet again: a log that ends before the base, or begins
@@ -247,6 +248,22 @@ static enum err repair(struct salvage *s, struct errbuf *e)
     return rc;
 }
 
+/* A torn end that the log makes up for is cut off, as a start would do. */
+static enum err open_mended(struct salvage *s, struct errbuf *e)
+{
+    struct manifest_cut cut;
+    enum err rc = rocks_manifest_mend(s->dir, &cut, e);
+    if (rc != ERR_OK)
+        return rc;
+    if (cut.bytes > 0)
+        tell(s,
+             "base: the last write to %s was torn: %llu bytes from offset %llu "
+             "were cut off; the log has everything behind index %llu",
+             cut.name, (unsigned long long)cut.bytes,
+             (unsigned long long)cut.at, (unsigned long long)cut.applied);
+    return open_damaged(&s->from, s->base, e);
+}
+
 static enum err salvage_base(struct salvage *s, uint64_t *applied,
                              struct errbuf *e)
 {
@@ -258,7 +275,7 @@ static enum err salvage_base(struct salvage *s, uint64_t *applied,
         tell(s, "base: there is none, so the log has everything");
         return ERR_OK;
     }
-    rc = open_damaged(&s->from, s->base, e);
+    rc = open_mended(s, e);
     if (rc != ERR_OK)
         rc = repair(s, e);
     if (rc != ERR_OK)

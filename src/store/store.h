@@ -207,6 +207,7 @@ struct store_stats {
     uint64_t loop_disk_reads; /* reads on the loop that touched a disk */
     uint64_t fetches, log_bytes, log_segments, disk_free_bytes;
     uint64_t replayed_entries, dropped_tail_bytes;
+    uint64_t cut_manifest_bytes;
     uint64_t base_memory_bytes, base_disk_bytes;
     const char *fault; /* why writes are refused, or NULL */
     enum err fault_is; /* ERR_NOSPACE, ERR_IO ...; or ERR_OK */

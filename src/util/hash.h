@@ -9,6 +9,10 @@
 uint64_t hash64(struct slice s);
 uint64_t hash64_seed(struct slice s, uint64_t seed);
 
+/* CRC-32C, as RocksDB's own files use it. `crc` is 0, or what the bytes before
+ * these gave. */
+uint32_t crc32c(uint32_t crc, struct slice s);
+
 /* CRC16/XMODEM, and the cluster slot (0..16383) of a key with its {tag}. */
 uint16_t crc16(struct slice s);
 uint16_t key_slot(struct slice key);

@@ -73,6 +73,15 @@ static void hashes_are_stable_because_they_reach_the_disk(void **state)
                 hash64_seed(slice_str("a"), 2));
 }
 
+static void checksums_of_rocksdb_are_known(void **state)
+{
+    (void)state;
+    assert_int_equal(crc32c(0, slice_str("123456789")), 0xe3069283);
+    assert_int_equal(crc32c(crc32c(0, slice_str("1234")), slice_str("56789")),
+                     0xe3069283);
+    assert_int_equal(crc32c(0, SLICE_EMPTY), 0);
+}
+
 static void a_seed_repeats_its_numbers(void **state)
 {
     (void)state;
@@ -219,6 +228,7 @@ int main(void)
         cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(slices_compare_by_bytes_and_words_without_case),
         cmocka_unit_test(slots_are_those_of_redis_cluster),
+        cmocka_unit_test(checksums_of_rocksdb_are_known),
         cmocka_unit_test(hashes_are_stable_because_they_reach_the_disk),
         cmocka_unit_test(a_seed_repeats_its_numbers),
         cmocka_unit_test(errors_say_what_and_never_break_the_line),

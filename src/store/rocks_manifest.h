@@ -1,0 +1,69 @@
+/* The end of RocksDB's MANIFEST, its list of tables.
+ *
+ * Power that fails while RocksDB notes a flush can leave its last write with
+ * some sectors and without others. RocksDB refuses such a file. Nothing is
+ * lost, because the log still has what the flush wrote; so a start cuts the
+ * torn write off, after a look that changes nothing (docs/decisions/0013).
+ *
+ * Why nothing can be lost by a cut that is made:
+ *  1. Each beginning of a MANIFEST that ends at a record, and behind the list
+ *     with which RocksDB starts the file, is a state that the base was in.
+ *  2. All tables of that state are there and open: the look opened them.
+ *  3. The log can be read from where that state ends to its own end: the look
+ *     read it.
+ * So the state, with the log played in, is what was acknowledged, whatever tore
+ * the file. Where any of the three fails, nothing is touched.
+ *
+ * And damage that no power cut leaves is refused all the same, because someone
+ * should look at the disk: a good record behind the bad one must be of the same
+ * write. */
+#ifndef STORE_ROCKS_MANIFEST_H
+#define STORE_ROCKS_MANIFEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/err.h"
+#include "util/slice.h"
+
+struct rocks_base;
+
+struct manifest_scan {
+    uint64_t records; /* whole ones before `bad` */
+    uint64_t end;     /* where the last of them ends */
+    uint64_t bad;     /* what stands here cannot be read */
+    uint64_t other; /* a good record behind `bad` that was not written together
+                       with what is at `bad`; 0: there is none */
+    bool whole;     /* everything could be read; then `bad` says nothing */
+};
+
+/* Judge the bytes of a MANIFEST. */
+void manifest_scan(struct slice file, struct manifest_scan *out);
+
+struct manifest_cut {
+    char name[32];    /* "MANIFEST-000248" */
+    uint64_t at;      /* where the last whole record ends */
+    uint64_t bytes;   /* of the torn write behind it; 0: there is none */
+    uint64_t applied; /* what the base holds everything up to without it */
+};
+
+/* Look at <dir>/base, which nobody uses. If the end of its MANIFEST is torn,
+ * open what is left without it, for reading, as *b; then cut->bytes is set, and
+ * rocks_manifest_forget() is due once *b was closed. Damage in CURRENT is left
+ * to whoever opens the base.
+ *
+ * Errors:
+ *   ERR_CORRUPT  the MANIFEST is damaged and must not be cut; *e says where it
+ *                is and why not. Nothing was changed. */
+MUST_USE enum err rocks_manifest_look(const char *dir, struct rocks_base *b,
+                                      struct manifest_cut *cut,
+                                      struct errbuf *e);
+/* Delete what a look wrote. */
+void rocks_manifest_forget(const char *dir);
+
+/* Look, and cut a torn end off for good. The file as it was stays beside it, as
+ * MANIFEST-000248.torn. */
+MUST_USE enum err rocks_manifest_mend(const char *dir, struct manifest_cut *cut,
+                                      struct errbuf *e);
+
+#endif
