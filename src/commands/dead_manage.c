@@ -17,6 +17,8 @@ static enum err dead_manage(struct cmd_ctx *c, enum manage_verb verb)
 {
     struct dead_args *a = c->args;
     struct job_filter f = {.queue = a->queue, .states = 1u << JOB_FAILED};
+    if (cmd_given(c, "ID") && cmd_given(c, "RATE"))
+        return err_set(&c->e, ERR_SYNTAX, "ID and RATE exclude each other");
     if (cmd_given(c, "ID"))
         return dead_one(c, verb, a->queue, a->id);
     if (!a->all && !cmd_given(c, "SIGNATURE"))

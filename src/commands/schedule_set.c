@@ -19,14 +19,31 @@ struct schedule_set_args {
 };
 #define CMD_ARGS struct schedule_set_args
 
-/* Exactly one of CRON, EVERY, AT. */
+/* Exactly one of CRON, EVERY, AT; some words are about patterns. */
+static enum err examine(struct cmd_ctx *c)
+{
+    static const char *const clash[][2] = {
+        {"CRON", "EVERY"}, {"CRON", "AT"},    {"EVERY", "AT"}, {"GAP", "EVERY"},
+        {"GAP", "AT"},     {"FOLD", "EVERY"}, {"FOLD", "AT"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(clash); i++)
+        if (cmd_given(c, clash[i][0]) && cmd_given(c, clash[i][1]))
+            return err_set(&c->e, ERR_SYNTAX,
+                           "SCHEDULE.SET: %s and %s exclude each other",
+                           clash[i][0], clash[i][1]);
+    if (!cmd_given(c, "CRON") && !cmd_given(c, "EVERY") && !cmd_given(c, "AT"))
+        return err_set(&c->e, ERR_SYNTAX,
+                       "SCHEDULE.SET wants one of CRON, EVERY and AT");
+    return ERR_OK;
+}
+
 static enum err timing(struct cmd_ctx *c, struct schedule_timing *t)
 {
     const struct schedule_set_args *a = c->args;
     bool at = cmd_given(c, "AT"), every = cmd_given(c, "EVERY");
-    if ((a->patterns_n > 0) + at + every != 1)
-        return err_set(&c->e, ERR_SYNTAX,
-                       "SCHEDULE.SET wants one of CRON, EVERY and AT");
+    enum err rc = examine(c);
+    if (rc != ERR_OK)
+        return rc;
     *t = (struct schedule_timing){.when = at      ? WHEN_AT
                                           : every ? WHEN_EVERY
                                                   : WHEN_CRON,

@@ -161,9 +161,10 @@ static void draft_make(struct engine *e, struct draft *d,
 /* --- examining ----------------------------------------------------------- */
 
 static enum err examine_options(const struct engine *e,
-                                const struct job_options *o, struct errbuf *err)
+                                const struct job_options *o, struct now now,
+                                struct errbuf *err)
 {
-    enum err rc = o->given == 0 ? ERR_OK : options_check(o, err);
+    enum err rc = o->given == 0 ? ERR_OK : options_check(o, now, err);
     if (rc != ERR_OK)
         return rc;
     if (o->owner.len > 0)
@@ -502,7 +503,7 @@ enum err engine_add(struct engine *e, struct gather *g,
         options_inherit(&inherited, h->defaults);
         d.o = &inherited;
     }
-    rc = examine_options(e, d.o, err);
+    rc = examine_options(e, d.o, now, err);
     if (rc == ERR_OK && p->n > 1 && option_given(d.o, JOPT_UNIQUE))
         rc = err_set(err, ERR_SYNTAX, "UNIQUE names one job, not %u",
                      (unsigned)p->n);

@@ -162,7 +162,7 @@ static enum err types_put(struct buf *to, const char *word,
 }
 
 /* Options that say nothing about jobs in general. */
-static enum err examine_defaults(const struct job_options *o,
+static enum err examine_defaults(const struct job_options *o, struct now now,
                                  struct errbuf *err)
 {
     static const enum job_option not_here[] = {JOPT_HANDLER, JOPT_AT,
@@ -177,7 +177,7 @@ static enum err examine_defaults(const struct job_options *o,
         if (rc != ERR_OK)
             return rc;
     }
-    return options_check(o, err);
+    return options_check(o, now, err);
 }
 
 static enum err examine(struct engine *e, struct slice name,
@@ -239,7 +239,7 @@ enum err engine_handler_set(struct engine *e, struct slice name,
         merged = *p->options;
     if (h != NULL && !p->clear)
         options_inherit(&merged, h->defaults);
-    rc = examine_defaults(&merged, err);
+    rc = examine_defaults(&merged, now, err);
     if (rc != ERR_OK)
         goto out;
     h = handler_make(e, name);

@@ -103,7 +103,8 @@ enum err list_examine(const struct job_filter *f, struct errbuf *err)
         return err_set(err, ERR_SYNTAX, "a range ends before it begins");
     if (!any_live(f) && !any_done(f))
         return err_set(err, ERR_SYNTAX,
-                       "FINISHED excludes the states asked for");
+                       "STATE and FINISHED exclude each other: none of these "
+                       "states is an end");
     return ERR_OK;
 }
 

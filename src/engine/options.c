@@ -38,7 +38,30 @@ static const struct rule {
     {JOPT_DEBOUNCE, JOPT_UNIQUE, true},    {JOPT_SLA, JOPT_EXPECT, true},
 };
 
-enum err options_check(const struct job_options *o, struct errbuf *e)
+/* A job that would have to end before it may begin. */
+static enum err check_start(const struct job_options *o, struct now now,
+                            struct errbuf *e)
+{
+    enum job_option start = option_given(o, JOPT_DELAY)      ? JOPT_DELAY
+                            : option_given(o, JOPT_DEBOUNCE) ? JOPT_DEBOUNCE
+                                                             : JOPT_AT;
+    uint64_t after_ms = start == JOPT_DELAY       ? o->delay_ms
+                        : start == JOPT_DEBOUNCE  ? o->debounce_ms
+                        : o->at_ms <= now.wall_ms ? 0
+                                                  : o->at_ms - now.wall_ms;
+    bool expires = option_given(o, JOPT_EXPIRES) && o->expires_ms <= after_ms;
+    bool deadline =
+        option_given(o, JOPT_DEADLINE) && o->deadline_ms <= after_ms;
+    if (!option_given(o, start) || (!expires && !deadline))
+        return ERR_OK;
+    return err_set(e, ERR_SYNTAX,
+                   "%s and %s exclude each other: it would expire before it "
+                   "may start",
+                   names[start], names[expires ? JOPT_EXPIRES : JOPT_DEADLINE]);
+}
+
+enum err options_check(const struct job_options *o, struct now now,
+                       struct errbuf *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
         const struct rule *r = &rules[i];
@@ -51,6 +74,9 @@ enum err options_check(const struct job_options *o, struct errbuf *e)
             return err_set(e, ERR_SYNTAX, "%s and %s exclude each other",
                            names[r->a], names[r->b]);
     }
+    enum err rc = check_start(o, now, e);
+    if (rc != ERR_OK)
+        return rc;
     if (option_given(o, JOPT_PRIORITY) && o->priority > PRIORITY_MAX)
         return err_set(e, ERR_SYNTAX, "PRIORITY is 0 to %d", PRIORITY_MAX);
     if (option_given(o, JOPT_UNIQUE) &&

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/clock.h"
 #include "util/err.h"
 #include "util/slice.h"
 
@@ -99,7 +100,8 @@ static inline bool option_given(const struct job_options *o,
  * Errors:
  *   ERR_SYNTAX
  */
-MUST_USE enum err options_check(const struct job_options *o, struct errbuf *e);
+MUST_USE enum err options_check(const struct job_options *o, struct now now,
+                                struct errbuf *e);
 
 /* Fill what `o` does not give from `defaults` (NULL: nothing). */
 void options_inherit(struct job_options *o, const struct job_options *defaults);

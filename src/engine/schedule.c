@@ -218,7 +218,7 @@ void schedule_move(struct engine *e, struct schedule *s, const struct plan *p,
 /* --- SET ----------------------------------------------------------------- */
 
 static enum err examine(const struct engine *e, const struct schedule_params *p,
-                        struct errbuf *err)
+                        struct now now, struct errbuf *err)
 {
     static const enum job_option refused[] = {
         JOPT_AT, JOPT_AFTER, JOPT_ON, JOPT_ELSE, JOPT_BATCH, JOPT_TRACE};
@@ -235,7 +235,7 @@ static enum err examine(const struct engine *e, const struct schedule_params *p,
             rc = err_set(err, ERR_SYNTAX, "a schedule's jobs have no %s",
                          job_option_name(refused[i]));
     if (rc == ERR_OK)
-        rc = options_check(o, err);
+        rc = options_check(o, now, err);
     if (rc == ERR_OK && p->payload.len > e->config.payload_max)
         rc = err_set(err, ERR_LIMIT,
                      "payload has %zu bytes; at most %llu are allowed",
@@ -332,7 +332,7 @@ enum err engine_schedule_set(struct engine *e, struct gather *g,
     struct plan plan = {0};
     struct buf bytes = {0};
     struct id id = due_name_id(p->name);
-    enum err rc = examine(e, p, err);
+    enum err rc = examine(e, p, now, err);
     if (rc == ERR_OK)
         rc = plan_make(&plan, &p->timing, p->name, err);
     if (rc != ERR_OK)

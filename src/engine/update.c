@@ -45,8 +45,8 @@ static enum err examine(const struct engine *e, const struct update_params *p,
                            o->given & ~ALLOWED)));
     if (o->given == 0 && !p->has_payload)
         return err_set(err, ERR_SYNTAX, "nothing is to be changed");
-    enum err rc = options_check(o, err);
-    if (rc == ERR_OK && option_given(o, JOPT_HANDLER))
+    enum err rc = ERR_OK;
+    if (option_given(o, JOPT_HANDLER))
         rc = name_check(o->handler, "handler", err);
     if (rc == ERR_OK && option_given(o, JOPT_LEASE) &&
         o->lease_ms > e->config.lease_ms_max)
@@ -158,6 +158,20 @@ static void change_time(struct engine *e, struct change *c, struct now now)
         c->to = delayed ? JOB_SCHEDULED : JOB_READY;
 }
 
+/* Words that need another may find it in what the job has already. */
+static enum err examine_words(const struct change *c, struct now now,
+                              struct errbuf *err)
+{
+    struct job_options all = *c->p->options;
+    if (c->m.expect_ms > 0)
+        all.given |= BIT(EXPECT);
+    if (c->m.limits.len > 0)
+        all.given |= BIT(LIMIT);
+    if (c->m.owner != 0)
+        all.given |= BIT(OWNER);
+    return options_check(&all, now, err);
+}
+
 /* Everything that can refuse; the names it needs are made. */
 static enum err prepare(struct engine *e, struct change *c, struct job *j,
                         struct now now, struct errbuf *err)
@@ -169,6 +183,9 @@ static enum err prepare(struct engine *e, struct change *c, struct job *j,
     if (!rec_job_decode(r, buf_slice(&c->row)) ||
         (r->more.len > 0 && !rec_more_decode(&c->m, r->more)))
         return err_set(err, ERR_CORRUPT, "family jobs: bad row of a job");
+    enum err rc = examine_words(c, now, err);
+    if (rc != ERR_OK)
+        return rc;
     /* What memory knows better than the row. */
     r->flags = (j->flags | JOBF_MOVED) & ~(uint32_t)JOBF_RESERVED;
     r->since_ms = j->since_ms;

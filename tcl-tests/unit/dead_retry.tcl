@@ -23,7 +23,8 @@ start_server {tags {jobs}} {
     }
     test {it must be said which} {
         assert_error "ERR *ALL*" {r dead.retry q}
-        assert_error "ERR *" {r dead.retry q ALL ID x}
+        assert_error "ERR *ALL and ID*" {r dead.retry q ALL ID x}
+        assert_error "ERR *ID and RATE*" {r dead.retry q RATE 5 ID x}
         assert_error "ERR *SIGNATURE*" {r dead.retry q SIGNATURE zzzzzzzzzzzzzzzz}
     }
 }

@@ -74,7 +74,7 @@ start_server {tags {jobs}} {
         assert_error "ERR *COUNT*" {r job.list COUNT 1001}
         assert_error "ERR *CREATED*" {r job.list CREATED yesterday +}
         assert_error "ERR *range*" {r job.list CREATED 20 10}
-        assert_error "ERR *FINISHED*" {r job.list STATE ready FINISHED 1 +}
+        assert_error "ERR *STATE and FINISHED*" {r job.list STATE ready FINISHED 1 +}
         assert_error "ERR *" {r job.list ID 01J8ZQ4W2H00000000000000012}
     }
 }

@@ -27,6 +27,20 @@ start_server {tags {jobs}} {
             assert_error "ERR*[lindex $a 0]*$needs*" {r job.add q x {*}$a}
         }
     }
+    test {a job that would expire before it may start is refused} {
+        foreach {start end} {{DELAY 10s} {EXPIRES 10s} {DELAY 10s} {DEADLINE 1s}
+                {AT 4000000000000} {DEADLINE 300d}
+                {UNIQUE u DEBOUNCE 5s} {EXPIRES 4s}} {
+            set words [list [lindex $start end-1] [lindex $end 0]]
+            assert_error "ERR*[lindex $words 0] and [lindex $words 1] exclude*" \
+                {r job.add q x {*}$end {*}$start}
+        }
+        set id [r job.add q x DELAY 10s EXPIRES 11s]
+        assert_error "ERR*DELAY and DEADLINE*" \
+            {r job.update $id DELAY 20s DEADLINE 20s}
+        r handler.set slow DELAY 1h
+        assert_error "ERR*DELAY and EXPIRES*" {r job.add slow x EXPIRES 30m}
+    }
     test {names that are none are refused} {
         assert_error "ERR*queue*" {r job.add "" x}
         assert_error "ERR*queue*" {r job.add "a b" x}

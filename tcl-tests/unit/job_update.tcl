@@ -38,6 +38,15 @@ start_server {tags {jobs}} {
         r job.update $id DELAY 0
         assert_equal $id [dict get [lindex [r job.lease q] 0] id]
     }
+    test {a word that needs another finds it in the job} {
+        set id [r job.add q x LIMIT api EXPECT 5s]
+        assert_equal OK [r job.update $id COST 3 SLA strict]
+        set id [r job.add q x OWNER acme]
+        assert_equal OK [r job.update $id COST 3]
+        set id [r job.add q x]
+        assert_error "ERR *COST needs LIMIT*" {r job.update $id COST 3}
+        assert_error "ERR *SLA needs EXPECT*" {r job.update $id SLA strict}
+    }
     test {words that make no sense} {
         set id [r job.add q x]
         assert_error "ERR *nothing*" {r job.update $id}

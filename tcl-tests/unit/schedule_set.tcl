@@ -33,8 +33,11 @@ start_server {tags {schedules}} {
     }
     test {what cannot be is refused, and told why} {
         assert_error "ERR*one of CRON, EVERY and AT*" {r schedule.set s QUEUE q PAYLOAD p}
-        assert_error "ERR*one of CRON, EVERY and AT*" \
-            {r schedule.set s EVERY 1s CRON "* * * * *" QUEUE q PAYLOAD p}
+        foreach {a b} {{CRON "0 1 * * *"} {EVERY 1s} {CRON @daily} {AT 5}
+                {EVERY 1s} {AT 5} {GAP skip} {EVERY 1s} {FOLD both} {AT 5}} {
+            assert_error "ERR*[lindex $a 0] and [lindex $b 0] exclude*" \
+                {r schedule.set s {*}$b {*}$a QUEUE q PAYLOAD p}
+        }
         assert_error "ERR*column 1: 61*0-59*" \
             {r schedule.set s CRON "61 * * * *" QUEUE q PAYLOAD p}
         assert_error "ERR*never fires*" \

@@ -91,6 +91,12 @@ static void storm_add(struct storm *s)
             break;
         }
     }
+    /* It must not expire before it may start. */
+    uint64_t start_ms = (o.given & GIVEN(DEBOUNCE)) != 0 ? o.debounce_ms
+                        : (o.given & GIVEN(DELAY)) != 0  ? o.delay_ms
+                                                         : 0;
+    o.expires_ms += start_ms;
+    o.deadline_ms += start_ms;
     struct slice text = slice_str(payload);
     struct add_params p = {.queue = slice_str(queues[below(s, 3)]),
                            .payloads = &text,
@@ -158,7 +164,7 @@ static void storm_update(struct storm *s)
     }
     if (below(s, 4) == 0) {
         o.given |= GIVEN(EXPIRES) | GIVEN(DEADLINE);
-        o.expires_ms = o.deadline_ms = 1 + below(s, 20000);
+        o.expires_ms = o.deadline_ms = o.delay_ms + 1 + below(s, 20000);
     }
     enum err rc = rig_update(s->r, s->known[below(s, n)], &o,
                              below(s, 3) == 0 || o.given == 0 ? payload : NULL);
