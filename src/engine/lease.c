@@ -172,11 +172,17 @@ static enum err find_finished(struct engine *e, struct gather *g,
         return rc;
     struct rec_done d;
     struct rec_exec x = {0};
-    if (!rec_done_decode(&d, value) ||
-        (d.exec.len > 0 && !rec_exec_decode(&x, d.exec)))
-        return err_set(err, ERR_CORRUPT, "family done: bad row of a job");
-    return ended(d.exec.len > 0 && x.n == t->n && d.e == t->e, x.verb, verb,
-                 ERR_FINISHED, err);
+    struct rec_job job;
+    struct rec_more m = {0};
+    if (!rec_done_decode(&d, value) || !rec_job_decode(&job, d.job) ||
+        (d.exec.len > 0 && !rec_exec_decode(&x, d.exec)) ||
+        (job.more.len > 0 && !rec_more_decode(&m, job.more)))
+        return err_set(err, ERR_CORRUPT, "family past: bad row of a job");
+    /* One that ended while it waited remembers its last execution itself. */
+    if (d.exec.len == 0)
+        return ended(m.last_n == t->n && m.last_e == t->e, m.last_verb, verb,
+                     ERR_FINISHED, err);
+    return ended(x.n == t->n && d.e == t->e, x.verb, verb, ERR_FINISHED, err);
 }
 
 enum err token_find(struct engine *e, struct gather *g, struct slice text,
