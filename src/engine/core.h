@@ -115,7 +115,7 @@ struct id id_next(struct engine *e, const struct queue *q, struct now now);
 /* Since when a job is ready that becomes ready now by itself: jobs of one
  * priority are leased in the order in which they arrived. */
 uint64_t arrival_ms(struct engine *e, struct now now);
-/* A slice of long work: has it had its millisecond? */
+/* A slice of long work: has it had its millisecond, or filled the entry? */
 void slice_begin(struct engine *e);
 bool slice_over(const struct engine *e);
 /* The timers miss rows: fetch them, timers wait meanwhile. */

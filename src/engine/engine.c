@@ -3,7 +3,10 @@
 
 #include "engine/core.h"
 
+/* A slice ends after so much time, or when the entry has so many bytes: jobs
+ * may be large, and an entry has its limit. */
 #define SLICE_US 1000
+#define SLICE_BYTES ((size_t)1 << 20)
 
 void engine_config_default(struct engine_config *c)
 {
@@ -138,6 +141,8 @@ void slice_begin(struct engine *e)
 
 bool slice_over(const struct engine *e)
 {
+    if (store_entry_bytes(e->store) >= SLICE_BYTES)
+        return true;
     return e->watch != NULL && e->watch(e->watch_ud) >= e->slice_ends_us;
 }
 

@@ -479,6 +479,10 @@ enum reason {
     X(bytes, buffered)           \
     X(bytes, outcomes)           \
     X(bytes, error)
+/* `displaced`: an id, up to which the present time has displaced live jobs. */
+#define REC_SCHEDULE_STATE_V2(X) \
+    REC_SCHEDULE_STATE_V1(X)     \
+    X(bytes, displaced)
 
 #define REC_SCHEDULE_FILL_V1(X) \
     X(u64, from_ms)             \
@@ -498,43 +502,43 @@ enum reason {
     X(bytes, text)
 
 /* Every one, for tests of all records. */
-#define ENGINE_RECORDS(R)                        \
-    R(rec_job, REC_JOB_V1)                       \
-    R(rec_ready, REC_READY_V1)                   \
-    R(rec_parked, REC_PARKED_V1)                 \
-    R(rec_due, REC_DUE_V1)                       \
-    R(rec_mark, REC_MARK_V1)                     \
-    R(rec_run, REC_RUN_V1)                       \
-    R(rec_done, REC_DONE_V1)                     \
-    R(rec_index, REC_INDEX_V1)                   \
-    R(rec_count, REC_COUNT_V1)                   \
-    R(rec_queue, REC_QUEUE_V1)                   \
-    R(rec_handler, REC_HANDLER_V1)               \
-    R(rec_breaker, REC_BREAKER_V1)               \
-    R(rec_worker, REC_WORKER_V1)                 \
-    R(rec_owner, REC_OWNER_V1)                   \
-    R(rec_rule, REC_RULE_V1)                     \
-    R(rec_limit, REC_LIMIT_V1)                   \
-    R(rec_lane, REC_LANE_V1)                     \
-    R(rec_counts, REC_COUNTS_V1)                 \
-    R(rec_chore, REC_CHORE_V1)                   \
-    R(rec_filter, REC_FILTER_V1)                 \
-    R(rec_head, REC_HEAD_V1)                     \
-    R(rec_purged, REC_PURGED_V1)                 \
-    R(rec_alias, REC_ALIAS_V1)                   \
-    R(rec_unique, REC_UNIQUE_V1)                 \
-    R(rec_add_reply, REC_ADD_REPLY_V1)           \
-    R(rec_lease_reply, REC_LEASE_REPLY_V1)       \
-    R(rec_schedule_name, REC_SCHEDULE_NAME_V1)   \
-    R(rec_schedule, REC_SCHEDULE_V1)             \
-    R(rec_schedule_state, REC_SCHEDULE_STATE_V1) \
-    R(rec_schedule_fill, REC_SCHEDULE_FILL_V1)   \
+#define ENGINE_RECORDS(R)                      \
+    R(rec_job, REC_JOB_V1)                     \
+    R(rec_ready, REC_READY_V1)                 \
+    R(rec_parked, REC_PARKED_V1)               \
+    R(rec_due, REC_DUE_V1)                     \
+    R(rec_mark, REC_MARK_V1)                   \
+    R(rec_run, REC_RUN_V1)                     \
+    R(rec_done, REC_DONE_V1)                   \
+    R(rec_index, REC_INDEX_V1)                 \
+    R(rec_count, REC_COUNT_V1)                 \
+    R(rec_queue, REC_QUEUE_V1)                 \
+    R(rec_handler, REC_HANDLER_V1)             \
+    R(rec_breaker, REC_BREAKER_V1)             \
+    R(rec_worker, REC_WORKER_V1)               \
+    R(rec_owner, REC_OWNER_V1)                 \
+    R(rec_rule, REC_RULE_V1)                   \
+    R(rec_limit, REC_LIMIT_V1)                 \
+    R(rec_lane, REC_LANE_V1)                   \
+    R(rec_counts, REC_COUNTS_V1)               \
+    R(rec_chore, REC_CHORE_V1)                 \
+    R(rec_filter, REC_FILTER_V1)               \
+    R(rec_head, REC_HEAD_V1)                   \
+    R(rec_purged, REC_PURGED_V1)               \
+    R(rec_alias, REC_ALIAS_V1)                 \
+    R(rec_unique, REC_UNIQUE_V1)               \
+    R(rec_add_reply, REC_ADD_REPLY_V1)         \
+    R(rec_lease_reply, REC_LEASE_REPLY_V1)     \
+    R(rec_schedule_name, REC_SCHEDULE_NAME_V1) \
+    R(rec_schedule, REC_SCHEDULE_V1)           \
+    R(rec_schedule_fill, REC_SCHEDULE_FILL_V1) \
     R(rec_event, REC_EVENT_V1)
 
 /* Those of which there are two versions. */
 #define ENGINE_RECORDS2(R)                \
     R(rec_more, REC_MORE_V1, REC_MORE_V2) \
-    R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)
+    R(rec_exec, REC_EXEC_V1, REC_EXEC_V2) \
+    R(rec_schedule_state, REC_SCHEDULE_STATE_V1, REC_SCHEDULE_STATE_V2)
 
 /* clang-format off */
 ENGINE_RECORDS(RECORD)

@@ -69,6 +69,7 @@ void schedule_release(struct schedule *s)
     buf_release(&s->buffered);
     buf_release(&s->outcomes);
     buf_release(&s->error);
+    buf_release(&s->displaced);
 }
 
 static enum err damaged(struct errbuf *err)
@@ -206,6 +207,7 @@ void schedule_move(struct engine *e, struct schedule *s, const struct plan *p,
 {
     struct rec_schedule_state *st = &s->st;
     st->from_ms = after_ms < 0 ? 0 : (uint64_t)after_ms;
+    st->displaced = SLICE_EMPTY;
     if (st->paused != PAUSED_NOT || schedule_spent(s) ||
         !plan_next(p, after_ms, &st->next_ms)) {
         st->next_ms = st->due_ms = 0;
@@ -359,6 +361,7 @@ enum err engine_schedule_set(struct engine *e, struct gather *g,
         r.created_ms = s.set.created_ms;
     put_settings(e, &id, &r, existed);
     s.set = r;
+    s.st.displaced = SLICE_EMPTY; /* the rule may be another one */
     s.st.pause_after = r.pause_after;
     if (!move && s.st.next_ms > 0 &&
         ((r.end_ms > 0 && s.st.next_ms > r.end_ms) || schedule_spent(&s))) {
@@ -421,11 +424,12 @@ static void resume(struct engine *e, struct schedule *s, const struct plan *p,
                    struct now now)
 {
     /* From now, even if later ones were decided: the clock may have been far
-     * ahead for a while. Occurrence keys keep what was from being repeated. */
+     * ahead for a while. Occurrence keys keep what was from being repeated. An
+     * AT that is not behind the mark has never fired. */
     int64_t after = (int64_t)now.wall_ms;
     s->st.paused = PAUSED_NOT;
     s->st.failures_in_row = 0;
-    if (s->set.when == WHEN_AT && s->st.high_ms == 0)
+    if (s->set.when == WHEN_AT && s->st.high_ms < s->set.at_ms)
         after = -1;
     schedule_move(e, s, p, after);
     if (times_count(s->st.buffered) > 0 && s->st.live == 0)
@@ -443,7 +447,7 @@ enum err engine_schedule_pause(struct engine *e, struct gather *g,
     enum err rc = schedule_load(e, g, &id, &s, err);
     if (rc == ERR_NOTFOUND)
         rc = not_found(err);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK && !paused)
         rc = plan_make(&p, &s.timing, name, err);
     if (rc == ERR_OK && paused != (s.st.paused != PAUSED_NOT)) {
         if (paused)

@@ -128,7 +128,7 @@ static bool fill(struct engine *e, struct gather *g, struct schedule *s,
                  const struct plan *p, struct rec_schedule_fill *f,
                  struct now now, enum err *rc, struct errbuf *err)
 {
-    for (int i = 0; i < FILL_SLICE; i++) {
+    for (int i = 0; i < FILL_SLICE && (i == 0 || !slice_over(e)); i++) {
         uint64_t nominal;
         if (!plan_next(p, (int64_t)f->at_ms - 1, &nominal) ||
             nominal > f->to_ms)

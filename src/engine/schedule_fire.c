@@ -23,8 +23,6 @@
 #include "engine/schedule_impl.h"
 
 #define AHEAD_MAX 128
-/* So many running jobs are told to stop by the one that succeeds them. */
-#define CANCEL_MAX 1000
 /* How long an occurrence is known by its key. */
 #define OCCURRENCE_KEEP_MS ((uint64_t)7 * 24 * 3600 * 1000)
 #define HOUR_MS ((uint64_t)3600 * 1000)
@@ -110,7 +108,7 @@ enum err schedule_make_job(struct engine *e, struct gather *g,
                            .options = &o,
                            .schedule = s->set.name,
                            .nominal_ms = nominal_ms,
-                           .occurrence = s->st.fired + 1};
+                           .occurrence = s->st.fired + s->st.manual + 1};
     struct errbuf why;
     uint64_t ends = e->schedule_ends;
     enum err rc = engine_add(e, g, &p, now, &result, &why);
@@ -162,7 +160,8 @@ static void overlapped(struct engine *e, struct schedule *s, uint64_t n,
     schedule_report(e, s, EVENT_SCHEDULE_OVERLAP, n, s->set.name, now);
 }
 
-/* None of the times that wait shall run any more. */
+/* None of the times that wait shall run any more. Not before a job is made:
+ * that may read the row anew, or find that rows are missing. */
 static void drop_waiting(struct engine *e, struct schedule *s, struct now now)
 {
     uint32_t waiting = times_count(s->st.buffered);
@@ -173,40 +172,44 @@ static void drop_waiting(struct engine *e, struct schedule *s, struct now now)
 }
 
 /* The others make room: at once, or as soon as they have stopped. They are
- * looked at oldest first, a slice at a time; *again: there may be more that can
- * be ended at once, so that the alarm is to go off once more. */
+ * looked at oldest first, a slice at a time; *again: there may be more, so that
+ * the alarm is to go off once more. */
 static enum err displace(struct engine *e, struct gather *g, struct schedule *s,
                          uint64_t nominal_ms, bool terminate, struct now now,
                          bool *again, struct errbuf *err)
 {
     struct buf ids = {0};
     bool made;
-    uint32_t before = s->st.live;
-    uint32_t most = terminate ? e->config.slice_ops : CANCEL_MAX;
-    enum err rc = live_jobs_of(e, g, &s->id, most, &ids, err);
+    uint32_t most = e->config.slice_ops;
+    enum err rc = live_jobs_of(e, g, &s->id, s->st.displaced, most, &ids, err);
     if (rc == ERR_OK)
         rc = live_stop_gather(e, g, buf_slice(&ids), err);
     if (rc != ERR_OK)
         goto out;
-    live_stop(e, g, buf_slice(&ids), terminate, now);
+    size_t found = ids.len;
+    ids.len = live_stop(e, g, buf_slice(&ids), terminate, now) * ID_LEN;
     /* Their ends were noted in the row: read it anew. It was just written. */
     rc = schedule_load_state(e, NULL, &s->id, s, err);
     if (rc != ERR_OK)
         goto out;
-    if (s->st.live > 0 && s->st.live < before &&
-        ids.len == (size_t)most * ID_LEN) {
+    if (s->st.live > 0 && (ids.len < found || found == (size_t)most * ID_LEN)) {
+        buf_clear(&s->displaced);
+        buf_add(&s->displaced, ids.data + ids.len - ID_LEN, ID_LEN);
+        s->st.displaced = buf_slice(&s->displaced);
         *again = true;
         goto out;
     }
     occurrence_put(e, s, nominal_ms, now);
-    drop_waiting(e, s, now);
     if (s->st.live > 0 && !terminate) {
+        drop_waiting(e, s, now);
         buffer(s, nominal_ms);
         goto out;
     }
     rc = schedule_make_job(e, g, s, nominal_ms, now, &made, err);
     if (rc == ERR_PENDING) /* too late to start over */
         rc = schedule_make_job(e, NULL, s, nominal_ms, now, &made, err);
+    if (rc == ERR_OK)
+        drop_waiting(e, s, now);
 out:
     buf_release(&ids);
     return rc;
@@ -216,10 +219,11 @@ static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
                       uint64_t nominal_ms, struct now now, bool *again,
                       struct errbuf *err)
 {
-    bool made;
+    enum schedule_overlap overlap = (enum schedule_overlap)s->set.overlap;
+    bool made, displaces = false;
     uint32_t waiting = times_count(s->st.buffered);
     bool busy = s->st.live > 0;
-    switch ((enum schedule_overlap)s->set.overlap) {
+    switch (overlap) {
     case OVERLAP_ALLOW:
         break;
     case OVERLAP_BUFFER_ONE:
@@ -227,7 +231,7 @@ static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
         if (!busy && waiting == 0)
             break;
         if (waiting >=
-            (s->set.overlap == OVERLAP_BUFFER_ONE ? 1 : SCHEDULE_BUFFER_MAX)) {
+            (overlap == OVERLAP_BUFFER_ONE ? 1 : SCHEDULE_BUFFER_MAX)) {
             overlapped(e, s, 1, now);
             return ERR_OK;
         }
@@ -236,12 +240,11 @@ static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
         return ERR_OK;
     case OVERLAP_CANCEL:
     case OVERLAP_TERMINATE:
-        if (!busy) {
-            drop_waiting(e, s, now);
-            break;
-        }
-        return displace(e, g, s, nominal_ms,
-                        s->set.overlap == OVERLAP_TERMINATE, now, again, err);
+        if (busy)
+            return displace(e, g, s, nominal_ms, overlap == OVERLAP_TERMINATE,
+                            now, again, err);
+        displaces = true;
+        break;
     case OVERLAP_SKIP:
     default:
         if (!busy)
@@ -252,6 +255,8 @@ static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
     enum err rc = schedule_make_job(e, g, s, nominal_ms, now, &made, err);
     if (rc == ERR_OK && made)
         occurrence_put(e, s, nominal_ms, now);
+    if (rc == ERR_OK && displaces)
+        drop_waiting(e, s, now);
     return rc;
 }
 

@@ -32,7 +32,8 @@ static enum err check_live(struct engine *e, struct gather *g,
     struct key k;
     struct slice row;
     uint32_t live = 0, lost = 0;
-    enum err rc = live_jobs_of(e, g, &s->id, GUARD_LIVE_MAX, &ids, err);
+    enum err rc =
+        live_jobs_of(e, g, &s->id, SLICE_EMPTY, GUARD_LIVE_MAX, &ids, err);
     if (rc != ERR_OK || ids.len == GUARD_LIVE_MAX * ID_LEN)
         goto out; /* so many: the count is believed */
     for (size_t at = 0; at < ids.len; at += ID_LEN) {
@@ -236,7 +237,8 @@ enum err schedules_check(struct engine *e, struct errbuf *err)
             rc = err_set(err, ERR_INTERNAL, "schedule %.*s has no alarm",
                          SLICE_FMT(s.set.name));
         if (rc == ERR_OK)
-            rc = live_jobs_of(e, NULL, &id, SIZE_MAX >> 32, &live, err);
+            rc =
+                live_jobs_of(e, NULL, &id, SLICE_EMPTY, UINT32_MAX, &live, err);
         if (rc == ERR_OK && live.len / ID_LEN != s.st.live)
             rc = err_set(
                 err, ERR_INTERNAL, "schedule %.*s counts %u live jobs, not %zu",

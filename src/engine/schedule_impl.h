@@ -61,7 +61,8 @@ struct schedule {
     struct rec_schedule_state st;
     struct schedule_timing timing; /* of `set` */
     struct buf set_row, st_row;
-    struct buf buffered, outcomes, error; /* what st points to, when changed */
+    /* What st points to, when changed. */
+    struct buf buffered, outcomes, error, displaced;
 };
 
 void schedule_release(struct schedule *s);
@@ -131,17 +132,20 @@ void live_put(struct engine *e, const struct id *schedule, const struct id *job,
               bool fresh);
 struct slice live_key(struct key *k, const struct id *schedule,
                       const struct id *job);
-/* The live jobs of a schedule, oldest first, at most `max`. */
+/* The live jobs of a schedule behind `after` (an id; empty: all), oldest first,
+ * at most `max`. */
 MUST_USE enum err live_jobs_of(struct engine *e, struct gather *g,
-                               const struct id *schedule, uint32_t max,
-                               struct buf *ids, struct errbuf *err);
+                               const struct id *schedule, struct slice after,
+                               uint32_t max, struct buf *ids,
+                               struct errbuf *err);
 /* Reads that live_stop() will need. */
 MUST_USE enum err live_stop_gather(struct engine *e, struct gather *g,
                                    struct slice ids, struct errbuf *err);
 /* Waiting jobs are cancelled; running ones are told to stop or (terminate)
- * ended. Changes the schedule's state row. */
-void live_stop(struct engine *e, struct gather *g, struct slice ids,
-               bool terminate, struct now now);
+ * ended. Changes the schedule's state row. Returns how many of them a slice had
+ * room for, at least one. */
+size_t live_stop(struct engine *e, struct gather *g, struct slice ids,
+                 bool terminate, struct now now);
 
 /* The ring as a view shows it; returns how many. */
 uint32_t schedule_outcomes(struct slice ring, struct schedule_outcome *out);

@@ -10,6 +10,13 @@
 /* An outcome in the ring: nominal time, end, state. */
 #define OUTCOME_LEN 17
 
+static struct id id_at(struct slice ids, size_t i)
+{
+    struct id id;
+    memcpy(id.bytes, ids.data + i * ID_LEN, ID_LEN);
+    return id;
+}
+
 struct slice live_key(struct key *k, const struct id *schedule,
                       const struct id *job)
 {
@@ -41,24 +48,22 @@ static bool note_live(struct slice key, struct slice value, void *ud)
 }
 
 enum err live_jobs_of(struct engine *e, struct gather *g,
-                      const struct id *schedule, uint32_t max, struct buf *ids,
-                      struct errbuf *err)
+                      const struct id *schedule, struct slice after,
+                      uint32_t max, struct buf *ids, struct errbuf *err)
 {
-    struct key from, to;
-    key_key(&from, KEY_SCHEDULE, id_slice(schedule));
+    struct key prefix, from, to, k;
+    key_key(&prefix, KEY_SCHEDULE, id_slice(schedule));
+    from = prefix;
+    if (after.len == ID_LEN) {
+        struct id last = id_at(after, 0);
+        key_next(&from, live_key(&k, schedule, &last));
+    }
     return store_scan(e->store, g, FAMILY_KEYS, key_slice(&from),
-                      key_after(&to, key_slice(&from)), max, note_live, ids,
+                      key_after(&to, key_slice(&prefix)), max, note_live, ids,
                       err);
 }
 
 /* --- stopping them ------------------------------------------------------- */
-
-static struct id id_at(struct slice ids, size_t i)
-{
-    struct id id;
-    memcpy(id.bytes, ids.data + i * ID_LEN, ID_LEN);
-    return id;
-}
 
 enum err live_stop_gather(struct engine *e, struct gather *g, struct slice ids,
                           struct errbuf *err)
@@ -97,11 +102,12 @@ static void stop(struct engine *e, struct gather *g, struct job *j,
     }
 }
 
-void live_stop(struct engine *e, struct gather *g, struct slice ids,
-               bool terminate, struct now now)
+size_t live_stop(struct engine *e, struct gather *g, struct slice ids,
+                 bool terminate, struct now now)
 {
     struct errbuf err;
-    for (size_t i = 0; i < ids.len / ID_LEN; i++) {
+    size_t n = ids.len / ID_LEN, i = 0;
+    for (; i < n && (i == 0 || !slice_over(e)); i++) {
         struct id id = id_at(ids, i);
         struct job *j;
         /* Gathered above; what changed since is read blocking. */
@@ -111,6 +117,7 @@ void live_stop(struct engine *e, struct gather *g, struct slice ids,
         else if (rc != ERR_NOTFOUND)
             fault(e, now, &err);
     }
+    return i;
 }
 
 /* --- how they end -------------------------------------------------------- */

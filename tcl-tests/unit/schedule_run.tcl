@@ -4,8 +4,10 @@ start_server {tags {schedules}} {
         set id [r schedule.run s]
         assert_equal s [dict get [r job.get $id] schedule]
         assert_equal $id [dict get [lease_one q] id]
+        assert_equal 1 [dict get [r job.get $id] occurrence]
+        assert_equal 2 [dict get [r job.get [r schedule.run s]] occurrence]
         set s [r schedule.get s]
-        assert_equal 1 [dict get $s manual]
+        assert_equal 2 [dict get $s manual]
         assert_equal $next [dict get $s next_ms]
         assert_error "NOTFOUND*" {r schedule.run nobody}
     }

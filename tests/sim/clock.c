@@ -293,7 +293,7 @@ const char *clocks_pause(struct clocks *c, uint32_t s, bool pause, enum err rc,
     if (pause)
         st->next_ms = st->due_ms = 0;
     else
-        move(st, st->set.when == WHEN_AT && st->high_ms == 0
+        move(st, st->set.when == WHEN_AT && st->high_ms < st->set.at_ms
                      ? -1
                      : (int64_t)now.wall_ms);
     const char *wrong = learn_offset(st, v);
@@ -506,7 +506,7 @@ static const char *fired(struct clocks *c, uint32_t s,
                      (st->set.overlap == OVERLAP_CANCEL ||
                       st->set.overlap == OVERLAP_TERMINATE);
     if (displaces && v->due_ms == st->due_ms + 1 && v->live > 0 &&
-        v->live < live && jobs_n == 0) {
+        jobs_n == 0) {
         *displaced = DISPLACED_SOME;
         st->missed -= count; /* not yet */
         st->due_ms++;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/generation.h"
 #include "util/alloc.h"
 
 static void on_event(void *ud, const struct event *ev)
@@ -82,6 +83,10 @@ static void run_timers(struct rig *r)
     for (int i = 0; i < 100000; i++) {
         bool more = engine_reap(r->engine, r->now);
         more = engine_tick(r->engine, r->now) || more;
+        /* As the server does: an entry has its bounds. */
+        assert_in_range(store_entry_bytes(r->store), 0, GENERATION_ENTRY_MAX);
+        if (store_entry_bytes(r->store) >= (1 << 20))
+            engine_commit(r->engine, r->now);
         store_poll(r->store, r->now);
         if (!more && engine_next_ms(r->engine, r->now) > r->now.mono_ms) {
             /* A fetch under way says never: see it through. */

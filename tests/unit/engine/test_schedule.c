@@ -10,6 +10,7 @@
 #include "cron/zone.h"
 #include "engine/core.h"
 #include "engine/schedule.h"
+#include "util/alloc.h"
 #include "util/parse.h"
 
 #define SECOND 1000u
@@ -331,6 +332,33 @@ static void once_at_a_time(void **state)
     assert_int_equal(get(r, "s").fired, 1);
 }
 
+/* What it did before it got its AT is not the AT's. */
+static void a_paused_at_fires_when_it_is_resumed(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    uint64_t next, at = r->now.wall_ms + HOUR;
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    rig_pass(r, 2 * MINUTE);
+    p.timing = (struct schedule_timing){.when = WHEN_AT, .at_ms = at};
+    assert_int_equal(set(r, &p), at);
+    for (int round = 0; round < 2; round++) {
+        for (int paused = 1; paused >= 0; paused--) {
+            assert_int_equal(engine_schedule_pause(r->engine, NULL, p.name,
+                                                   paused == 1, r->now, &next,
+                                                   &r->err),
+                             ERR_OK);
+            rig_step(r);
+            if (round == 0 && paused == 1)
+                rig_pass(r, 2 * HOUR);
+        }
+        rig_pass(r, 1);
+        assert_int_equal(get(r, "s").last_ms, at);
+        assert_int_equal(get(r, "s").fired, 3);
+    }
+}
+
 static void pause_resume_and_del(void **state)
 {
     struct rig *r = *state;
@@ -386,6 +414,101 @@ static void a_schedule_made_anew_counts_all_that_still_live(void **state)
     assert_int_equal(get(r, "s").fired, 1);
     assert_int_equal(get(r, "s").live, 1);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 1);
+}
+
+/* Whatever makes or ends many jobs at once stays below the bytes of an entry.
+ */
+static void large_payloads_are_made_and_ended_in_slices(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    char *payload = mem_alloc(1000000);
+    memset(payload, 'x', 1000000);
+    p.payload = slice_of(payload, 1000000);
+    p.overlap = OVERLAP_ALLOW;
+    p.misfire = MISFIRE_ALL;
+    set(r, &p);
+    assert_int_equal(engine_schedule_backfill(r->engine, NULL, p.name,
+                                              r->now.wall_ms - 29 * MINUTE,
+                                              r->now.wall_ms, r->now, &r->err),
+                     ERR_OK);
+    for (int i = 0; i < 40; i++)
+        rig_pass(r, 1);
+    assert_int_equal(get(r, "s").manual, 30);
+    rig_pass(r, 20 * (uint64_t)MINUTE);
+    assert_int_equal(get(r, "s").fired, 20);
+    p.overlap = OVERLAP_TERMINATE;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    for (int i = 0; i < 60; i++)
+        rig_pass(r, 1);
+    assert_int_equal(get(r, "s").fired, 21);
+    assert_int_equal(get(r, "s").live, 1);
+    mem_free(payload);
+}
+
+/* More running jobs than are told in one slice. */
+static void each_live_job_is_told_to_stop(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    struct job_options o = {.given = GIVEN(LEASE), .lease_ms = HOUR};
+    p.options = &o;
+    p.overlap = OVERLAP_ALLOW;
+    r->config.slice_ops = 4;
+    rig_restart(r);
+    set(r, &p);
+    for (int i = 0; i < 20; i++)
+        rig_pass(r, MINUTE);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+    p.overlap = OVERLAP_CANCEL;
+    uint64_t next = set(r, &p);
+    rig_pass(r, MINUTE);
+    for (int i = 0; i < 20; i++)
+        rig_pass(r, 1);
+    /* Those that waited are gone, all that run have been told. */
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.live, 10);
+    assert_int_equal(v.buffered, 1);
+    assert_int_equal(v.next_ms, next + MINUTE);
+    rig_pass(r, 31 * SECOND); /* they are forced */
+    v = get(r, "s");
+    assert_int_equal(v.live, 1);
+    assert_int_equal(v.fired, 21);
+    assert_int_equal(v.last_ms, next);
+}
+
+/* A full queue drops another schedule's job for the one that displaces. */
+static void times_that_were_displaced_stay_so(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings q = {
+        .has_maxlen = true, .maxlen = 2, .has_overflow = true, .overflow = 1};
+    struct schedule_params p = every("s", MINUTE), t = every("t", HOUR);
+    struct id id;
+    p.overlap = OVERLAP_BUFFER_ALL;
+    set(r, &p);
+    set(r, &t);
+    for (int i = 0; i < 3; i++)
+        rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").buffered, 2);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            engine_schedule_run(r->engine, NULL, t.name, r->now, &id, &r->err),
+            ERR_OK);
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &q, r->now, &r->err),
+        ERR_OK);
+    rig_step(r);
+    p.overlap = OVERLAP_TERMINATE;
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 2);
+    assert_int_equal(v.overlapped, 2);
+    assert_int_equal(v.buffered, 0);
+    assert_int_equal(get(r, "t").live, 1);
 }
 
 static void
@@ -917,8 +1040,12 @@ int main(void)
         TEST(max_start_and_end_are_kept),
         TEST(spread_is_stable_and_before_the_next_time),
         TEST(once_at_a_time),
+        TEST(a_paused_at_fires_when_it_is_resumed),
         TEST(pause_resume_and_del),
         TEST(a_schedule_made_anew_counts_all_that_still_live),
+        TEST(large_payloads_are_made_and_ended_in_slices),
+        TEST(each_live_job_is_told_to_stop),
+        TEST(times_that_were_displaced_stay_so),
         TEST(a_job_taken_back_counts_for_the_next_schedule_of_its_name),
         TEST(max_counts_the_times_that_wait),
         TEST(every_overlap_with_every_misfire),
