@@ -163,6 +163,9 @@ void client_resume(struct client *c);
 /* Run the input of those that were resumed, and of those that were held because
  * too much was unsynced. */
 void clients_continue(struct server *s);
+/* One more slice for each whose commands took long; behind the end of the tick,
+ * so that the others have their replies. */
+void clients_slice(struct server *s);
 /* The client has new bytes in `out`: send them when the tick ends. */
 void client_touch(struct client *c);
 

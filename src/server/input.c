@@ -14,6 +14,7 @@ enum {
     READ_MIN = 16 * 1024,    /* room for a read into a client's own buffer */
     READ_MAX = 1024 * 1024,  /* the same inside a long argument */
     WAITING_MAX = 64 * 1024, /* input kept behind a command that waits */
+    SLICE_US = 250,          /* of one client, before the others' turn */
 };
 
 static void hold(struct client *c)
@@ -55,10 +56,24 @@ static void protocol_error(struct client *c, const char *text)
     client_close_after_reply(c);
 }
 
+/* A pipeline of thousands must not make everybody wait for its end: those who
+ * came meanwhile are read and answered before it goes on. */
+static bool slice_is_over(struct client *c, uint64_t begin_us)
+{
+    struct server *s = c->server;
+    if (s->now_us - begin_us < SLICE_US || c->conn == NULL ||
+        list_linked(&c->closing))
+        return false;
+    if (!list_linked(&c->resume))
+        list_append(&s->sliced, &c->resume);
+    return true;
+}
+
 /* Run the commands that `in` begins with; returns the bytes that are done. */
 static size_t run_commands(struct client *c, struct slice in)
 {
     struct server *s = c->server;
+    uint64_t begin_us = s->now_us;
     size_t done = 0;
     while (done < in.len) {
         size_t used;
@@ -87,6 +102,8 @@ static size_t run_commands(struct client *c, struct slice in)
             dispatch(c, s->args.argv, s->args.argc);
         }
         done += used;
+        if (done < in.len && slice_is_over(c, begin_us))
+            break;
     }
     return done;
 }
@@ -96,20 +113,17 @@ static void compact(struct client *c)
 {
     if (c->in_used == c->in.len)
         buf_release(&c->in);
-    else
+    else if (c->in_used >= c->in.len / 2) /* or each slice would move it all */
         buf_consume(&c->in, c->in_used);
+    else
+        return;
     c->in_used = 0;
 }
 
 static void run_own(struct client *c)
 {
-    while (c->in_used < c->in.len) {
-        size_t n = run_commands(
-            c, slice_of(c->in.data + c->in_used, c->in.len - c->in_used));
-        c->in_used += n;
-        if (n == 0)
-            break;
-    }
+    c->in_used += run_commands(
+        c, slice_of(c->in.data + c->in_used, c->in.len - c->in_used));
     compact(c);
 }
 
@@ -185,6 +199,8 @@ void input_read(struct client *c)
     struct server *s = c->server;
     size_t n = 0;
     enum io io;
+    if (list_linked(&c->resume))
+        return; /* what it has sent before is not done */
     if (c->in.len == 0) {
         io = conn_read(c->conn, s->read_buf, s->read_cap, &n);
         if (io == IO_OK) {
@@ -240,12 +256,14 @@ void client_resume(struct client *c)
 
 static void go_on(struct client *c)
 {
+    server_clock(c->server); /* what ran before is not of its slice */
     run_own(c);
     check_input(c);
     if (list_linked(&c->closing) || c->conn == NULL)
         return;
     bool waits = gate_is_piled(c) || c->parked != NULL ||
-                 list_linked(&c->held) || (c->flags & CLIENT_CLOSE_AFTER);
+                 list_linked(&c->held) || list_linked(&c->resume) ||
+                 (c->flags & CLIENT_CLOSE_AFTER);
     if (c->flags & CLIENT_EOF) {
         if (!waits)
             client_close_after_reply(c);
@@ -279,4 +297,12 @@ void clients_continue(struct server *s)
         if (!((c->flags & CLIENT_HELD) && still_piled(c)))
             go_on(c);
     }
+}
+
+void clients_slice(struct server *s)
+{
+    struct list *n, now = {0};
+    list_take(&now, &s->sliced);
+    while ((n = list_pop(&now)) != NULL)
+        go_on(CONTAINER_OF(n, struct client, resume));
 }

@@ -6,7 +6,8 @@
  *
  * A client's input waits while: it has a parked caller; its replies pile up;
  * too much is unsynced and the next command is not a free one. It is then read
- * no further than a bound, and client_resume() makes it go on.
+ * no further than a bound, and client_resume() makes it go on. What is left
+ * when its commands took long goes on by itself, a slice each turn.
  */
 #ifndef SERVER_INPUT_H
 #define SERVER_INPUT_H

@@ -89,6 +89,7 @@ struct server *server_bare(struct conf *conf)
     list_init(&s->gated);
     list_init(&s->closing);
     list_init(&s->resume);
+    list_init(&s->sliced);
     list_init(&s->held);
     list_init(&s->run);
     heap_init(&s->deadlines, park_less);

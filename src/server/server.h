@@ -151,6 +151,7 @@ struct server {
     struct list gated;   /* struct client.gated: marks at the gate */
     struct list closing; /* struct client.closing: to be freed */
     struct list resume;  /* struct client.resume: input waits to be run */
+    struct list sliced;  /* struct client.resume: it was others' turn */
     struct list held;    /* struct client.held: reading has stopped */
 
     struct list run;       /* struct parked.run: to be started over */

@@ -86,8 +86,9 @@ static uint64_t wait_until(struct server *s)
     uint64_t until = s->next_cron_ms;
     struct heap_node *n = heap_top(&s->deadlines);
     if (s->state == SERVER_LOADING || s->more_due || s->tick_dirty ||
-        !list_empty(&s->resume) || !list_empty(&s->run) ||
-        !list_empty(&s->dirty) || !list_empty(&s->closing))
+        !list_empty(&s->resume) || !list_empty(&s->sliced) ||
+        !list_empty(&s->run) || !list_empty(&s->dirty) ||
+        !list_empty(&s->closing))
         return 0;
     if (n != NULL) {
         uint64_t ms =
@@ -135,7 +136,8 @@ static bool may_reap(struct server *s, uint64_t absent_ms)
         s->stalled_until_ms = now + STALL_MAX_MS;
     if (s->stalled_until_ms == 0)
         return true;
-    if (s->reads == 0 || now >= s->stalled_until_ms) {
+    if ((s->reads == 0 && list_empty(&s->sliced)) ||
+        now >= s->stalled_until_ms) {
         s->stalled_until_ms = 0;
         return true;
     }
@@ -207,6 +209,7 @@ void server_turn(struct server *s)
         s->hooks.tick(s);
     server_end_tick(s);
     clients_continue(s);
+    clients_slice(s);
     if (s->now.mono_ms >= s->next_cron_ms)
         cron(s);
     if (s->state == SERVER_DRAINING)

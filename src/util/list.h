@@ -67,6 +67,17 @@ static inline struct list *list_pop(struct list *head)
     return n;
 }
 
+/* Move all members of `from` to the empty list `to`. */
+static inline void list_take(struct list *to, struct list *from)
+{
+    ASSERT(list_empty(to));
+    list_init(to);
+    if (list_empty(from))
+        return;
+    list_append(from, to);
+    list_remove(from);
+}
+
 /* `it` may be removed inside the loop. */
 #define LIST_FOR(it, head)                                                    \
     for (struct list *it = (head)->next, *it##_next = it->next; it != (head); \

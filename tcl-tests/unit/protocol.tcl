@@ -34,15 +34,36 @@ start_server {tags {protocol}} {
         set out [open "|python3 -c {
 import socket, sys
 s = socket.create_connection(('127.0.0.1', [srv port]))
-s.sendall(b'PING\\r\\nECHO x\\r\\n'); s.shutdown(socket.SHUT_WR)
+s.sendall(b'DEBUG SLEEP 0.001\\r\\n' * 5 + b'ECHO x\\r\\n'); s.shutdown(socket.SHUT_WR)
 while True:
     b = s.recv(100)
     if not b: break
     sys.stdout.write(b.decode())
 }" r]
         fconfigure $out -translation binary
-        assert_equal "+PONG\r\n\$1\r\nx\r\n" [read $out]
+        assert_equal "[string repeat "+OK\r\n" 5]\$1\r\nx\r\n" [read $out]
         close $out
+    }
+    test {a long pipeline lets the others be answered before its end} {
+        set busy [client]
+        set long [client]
+        set other [client]
+        foreach c [list $busy $long $other] {$c ping}
+        set pipeline [string repeat "DEBUG SLEEP 0.001\r\n" 20]
+        append pipeline "CLIENT SETNAME done\r\n"
+        # All that is sent while the server sleeps is ready at once, the
+        # pipeline first. If we are held up meanwhile, the next try tells.
+        for {set try 0; set all *name=done*} {$try < 10} {incr try} {
+            $busy send debug sleep 0.1
+            $long raw $pipeline
+            set seen [$other client list]
+            assert_equal OK [$busy read]
+            for {set i 0} {$i < 21} {incr i} {assert_equal OK [$long read]}
+            assert_match $all [$other client list]
+            $long client setname ""
+            if {![string match $all $seen]} break
+        }
+        assert {$try < 10} "others wait for the end of a pipeline"
     }
     test {names of commands are read in any case} {
         assert_equal PONG [r pInG]

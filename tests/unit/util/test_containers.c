@@ -181,6 +181,19 @@ static void a_list_keeps_order_and_removes_in_the_loop(void **state)
     assert_ptr_equal(list_pop(&head), &items[1].list);
     assert_ptr_equal(list_first(&head), &items[3].list);
     assert_false(list_linked(&items[1].list));
+
+    struct list taken = {0};
+    struct list *first = list_first(&head), *last = head.prev;
+    list_take(&taken, &head);
+    assert_true(list_empty(&head));
+    assert_ptr_equal(list_first(&taken), first);
+    assert_ptr_equal(taken.prev, last);
+    list_take(&head, &taken);
+    assert_ptr_equal(list_first(&head), first);
+    struct list none = {0};
+    list_init(&none);
+    list_take(&taken, &none); /* nothing to move */
+    assert_true(list_empty(&taken));
 }
 
 int main(void)
