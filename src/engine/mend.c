@@ -339,10 +339,10 @@ static void set_counts(struct mend *m)
     }
     for (uint32_t i = 0; i < e->owners_n; i++) {
         struct owner *o = e->owners[i];
-        if (o == NULL || o->set.live == m->owners[i])
+        if (o == NULL || o->live == m->owners[i])
             continue;
-        o->set.live = m->owners[i];
-        owner_store(e, o);
+        o->live = m->owners[i];
+        owner_touch(e, o);
         m->out->recounted++;
     }
     commit(m);

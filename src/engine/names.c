@@ -71,6 +71,15 @@ struct slice name_u32(uint32_t n, char out[4])
     return slice_of(out, 4);
 }
 
+/* What name_u32() made. */
+static bool name_parse_u32(struct slice name, uint32_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < name.len; i++)
+        *n = *n << 8 | (unsigned char)name.data[i];
+    return name.len == 4;
+}
+
 /* --- rows ---------------------------------------------------------------- */
 
 void queue_store(struct engine *e, struct queue *q)
@@ -107,11 +116,9 @@ enum err queue_load_dropped(struct engine *e, struct slice key,
 {
     uint8_t kind;
     struct slice name;
-    uint32_t id = 0;
-    if (!key_parse_named(key, &kind, &name) || name.len != 4)
+    uint32_t id;
+    if (!key_parse_named(key, &kind, &name) || !name_parse_u32(name, &id))
         return err_set(err, ERR_CORRUPT, "family named: bad key of a queue");
-    for (size_t i = 0; i < name.len; i++)
-        id = id << 8 | (unsigned char)name.data[i];
     if (id >= e->queues_n || e->queues[id] == NULL)
         return err_set(err, ERR_CORRUPT, "family named: no queue was dropped");
     e->queues[id]->stored = false;
@@ -286,12 +293,10 @@ static enum err damaged(const char *what, struct errbuf *err)
 static enum err load_counts(struct engine *e, struct slice name,
                             struct slice value, struct errbuf *err)
 {
-    uint32_t id = 0;
-    for (size_t i = 0; i < name.len; i++)
-        id = id << 8 | (unsigned char)name.data[i];
+    uint32_t id;
     struct rec_counts c;
-    if (name.len != 4 || id >= e->queues_n || e->queues[id] == NULL ||
-        !rec_counts_decode(&c, value))
+    if (!name_parse_u32(name, &id) || id >= e->queues_n ||
+        e->queues[id] == NULL || !rec_counts_decode(&c, value))
         return damaged("queue's counters", err);
     struct queue *q = e->queues[id];
     q->totals = c;
@@ -331,6 +336,10 @@ enum err names_load_row(struct engine *e, struct slice key, struct slice value,
         if (!rec_owner_decode(&r, value) || r.id == 0 || r.id > (1u << 24))
             return damaged("owner", err);
         owner_new(e, name, r.id)->set = r;
+    } else if (kind == NAMED_LIVE) {
+        uint32_t first;
+        if (!name_parse_u32(name, &first) || !owner_load_live(e, first, value))
+            return damaged("count of owners' jobs", err);
     } else if (kind == NAMED_COUNTS) {
         return load_counts(e, name, value, err);
     }

@@ -64,7 +64,11 @@ void handler_keep(struct engine *e, struct handler *h);
 
 /* A job of an owner is born or ends. */
 void owner_count(struct engine *e, const struct job *j, int by);
+void owner_touch(struct engine *e, struct owner *o); /* `live` changed */
 void owners_commit(struct engine *e);
+/* False: the row of live jobs is damaged. */
+MUST_USE bool owner_load_live(struct engine *e, uint32_t first,
+                              struct slice value);
 /* May this owner add `n` jobs now? owner_added() when they are. */
 MUST_USE enum err owner_admits(struct engine *e, const struct owner *o,
                                uint32_t n, struct now now, struct errbuf *err);

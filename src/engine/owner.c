@@ -6,7 +6,7 @@
  */
 #include "engine/core.h"
 
-static void owner_touch(struct engine *e, struct owner *o)
+void owner_touch(struct engine *e, struct owner *o)
 {
     if (!list_linked(&o->touched))
         list_append(&e->touched_owners, &o->touched);
@@ -19,19 +19,62 @@ void owner_count(struct engine *e, const struct job *j, int by)
     struct owner *o = j->owner < e->owners_n ? e->owners[j->owner] : NULL;
     if (o == NULL)
         return;
-    ASSERT(by > 0 || o->set.live > 0);
+    ASSERT(by > 0 || o->live > 0);
     if (by > 0)
-        o->set.live++;
+        o->live++;
     else
-        o->set.live--;
+        o->live--;
     owner_touch(e, o);
+}
+
+/* The live jobs of the owners from `first` on, those that are touched and the
+ * others of their block. */
+static void live_store(struct engine *e, uint32_t first)
+{
+    uint64_t n[LIVE_BLOCK] = {0};
+    char name[4];
+    struct key k;
+    for (uint32_t i = 0; i < LIVE_BLOCK && first + i < e->owners_n; i++) {
+        struct owner *o = e->owners[first + i];
+        if (o == NULL)
+            continue;
+        n[i] = o->live;
+        if (list_linked(&o->touched))
+            list_remove(&o->touched);
+    }
+    struct rec_live r = {n[0], n[1], n[2],  n[3],  n[4],  n[5],  n[6],  n[7],
+                         n[8], n[9], n[10], n[11], n[12], n[13], n[14], n[15]};
+    rec_live_encode(&r,
+                    store_put(e->store, FAMILY_NAMED,
+                              key_named(&k, NAMED_LIVE, name_u32(first, name)),
+                              rec_live_size(&r), false));
+}
+
+bool owner_load_live(struct engine *e, uint32_t first, struct slice value)
+{
+    struct rec_live r;
+    if (first % LIVE_BLOCK != 0 || !rec_live_decode(&r, value))
+        return false;
+    const uint64_t n[LIVE_BLOCK] = {r.n0,  r.n1,  r.n2,  r.n3, r.n4,  r.n5,
+                                    r.n6,  r.n7,  r.n8,  r.n9, r.n10, r.n11,
+                                    r.n12, r.n13, r.n14, r.n15};
+    for (uint32_t i = 0; i < LIVE_BLOCK; i++) {
+        struct owner *o = first + i < e->owners_n ? e->owners[first + i] : NULL;
+        if (o != NULL)
+            o->live = n[i];
+        else if (n[i] > 0)
+            return false;
+    }
+    return true;
 }
 
 void owners_commit(struct engine *e)
 {
     struct list *it;
-    while ((it = list_pop(&e->touched_owners)) != NULL)
-        owner_store(e, CONTAINER_OF(it, struct owner, touched));
+    while ((it = list_pop(&e->touched_owners)) != NULL) {
+        struct owner *o = CONTAINER_OF(it, struct owner, touched);
+        live_store(e, o->set.id - o->set.id % LIVE_BLOCK);
+    }
 }
 
 static struct rate adds_of(const struct owner *o)
@@ -43,10 +86,10 @@ enum err owner_admits(struct engine *e, const struct owner *o, uint32_t n,
                       struct now now, struct errbuf *err)
 {
     (void)e;
-    if (o->set.live_max > 0 && o->set.live + n > o->set.live_max)
+    if (o->set.live_max > 0 && o->live + n > o->set.live_max)
         return err_set(err, ERR_LIMIT,
                        "owner %.*s has %llu live jobs; LIVE allows %llu",
-                       SLICE_FMT(o->name), (unsigned long long)o->set.live,
+                       SLICE_FMT(o->name), (unsigned long long)o->live,
                        (unsigned long long)o->set.live_max);
     struct rate r = adds_of(o);
     uint64_t fits = rate_fits_ms(&r, o->add_tat_us, n, now.wall_ms);
@@ -94,7 +137,7 @@ enum err engine_owner_set(struct engine *e, struct slice owner,
         o->set.running_max = s->running_max;
         limit_settle(e, owner_gate(e, o), now);
     }
-    owner_touch(e, o);
+    owner_store(e, o);
     return ERR_OK;
 }
 
@@ -105,7 +148,7 @@ static void view_of(const struct owner *o, struct owner_view *v)
                                      .live_max = o->set.live_max,
                                      .running_max = o->set.running_max,
                                      .adds = adds_of(o)},
-                             .live = o->set.live,
+                             .live = o->live,
                              .running = o->running};
 }
 

@@ -30,6 +30,7 @@ enum named_kind {
     NAMED_SCHEDULE_SET = 16,
     NAMED_SCHEDULE_STATE = 17,
     NAMED_SCHEDULE_FILL = 18,
+    NAMED_LIVE = 19, /* first owner's id -> rec_live */
 };
 
 /* Kinds of rows in `due`: what happens at that time. */
@@ -330,8 +331,28 @@ enum reason {
     X(u64, live_max)    \
     X(u32, running_max) \
     X(u64, add_rate)    \
-    X(u64, add_per_ms)  \
-    X(u64, live)
+    X(u64, add_per_ms)
+
+/* Live jobs of LIVE_BLOCK owners whose ids follow each other: where a thousand
+ * owners have work, a tick writes sixty rows, not a thousand. */
+#define LIVE_BLOCK 16
+#define REC_LIVE_V1(X) \
+    X(u64, n0)         \
+    X(u64, n1)         \
+    X(u64, n2)         \
+    X(u64, n3)         \
+    X(u64, n4)         \
+    X(u64, n5)         \
+    X(u64, n6)         \
+    X(u64, n7)         \
+    X(u64, n8)         \
+    X(u64, n9)         \
+    X(u64, n10)        \
+    X(u64, n11)        \
+    X(u64, n12)        \
+    X(u64, n13)        \
+    X(u64, n14)        \
+    X(u64, n15)
 
 /* A rule of limits; 0 is unlimited. */
 #define REC_RULE_V1(X)  \
@@ -517,6 +538,7 @@ enum reason {
     R(rec_breaker, REC_BREAKER_V1)             \
     R(rec_worker, REC_WORKER_V1)               \
     R(rec_owner, REC_OWNER_V1)                 \
+    R(rec_live, REC_LIVE_V1)                   \
     R(rec_rule, REC_RULE_V1)                   \
     R(rec_limit, REC_LIMIT_V1)                 \
     R(rec_lane, REC_LANE_V1)                   \

@@ -82,7 +82,8 @@ struct handler {
 struct owner {
     struct map_node by_name;
     struct slice name;
-    struct rec_owner set; /* `live` counts live jobs */
+    struct rec_owner set;
+    uint64_t live; /* jobs */
     uint32_t running;
     struct limit *gate; /* its quota of running jobs, or NULL */
     uint64_t add_tat_us;

@@ -20,7 +20,7 @@
     X(u64, started_ms)
 
 #define STORE_OWNER "belfry"
-#define STORE_FORMAT 2
+#define STORE_FORMAT 3
 
 /* Every one, for tests of all records. */
 #define STORE_RECORDS(R)           \

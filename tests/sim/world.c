@@ -61,7 +61,7 @@ struct asked {
 
 static enum err run_add(struct world *w, struct op *op)
 {
-    char text[16];
+    char text[16], owner[16];
     struct buf payload = {text, 0, sizeof(text)};
     buf_add_u64(&payload, op->k);
     struct slice body = buf_slice(&payload);
@@ -74,6 +74,11 @@ static enum err run_add(struct world *w, struct op *op)
     if (op->delay_ms > 0) {
         o.given |= (uint64_t)1 << JOPT_DELAY;
         o.delay_ms = op->delay_ms;
+    }
+    if (op->k % 3 != 0) { /* more owners than one row counts */
+        o.given |= (uint64_t)1 << JOPT_OWNER;
+        snprintf(owner, sizeof(owner), "owner-%u", op->k % 20);
+        o.owner = slice_str(owner);
     }
     struct add_params p = {.queue = slice_str(queue_names[op->queue]),
                            .payloads = &body,
