@@ -5,6 +5,8 @@ import mmap
 import os
 import struct
 import subprocess
+import tempfile
+import time
 
 from rig import REPO
 
@@ -106,8 +108,20 @@ class Disk:
             raise OSError("%s: %s" % (" ".join(words), done.stderr.strip()))
 
     def mount(self):
-        self._run("mount", "-o", "loop", self.image, self.mount_point)
-        self.mounted = True
+        """Whoever has copied the mounts of this machine meanwhile (a container
+        that starts) keeps the stopped file system alive, and mounting it again
+        shows it as it is, stopped: until it is let go."""
+        end = time.monotonic() + 60
+        while True:
+            self._run("mount", "-o", "loop", self.image, self.mount_point)
+            self.mounted = True
+            try:
+                os.rmdir(tempfile.mkdtemp(dir=self.mount_point))
+                return
+            except OSError:
+                self.unmount()
+                if time.monotonic() > end:
+                    raise
 
     def cut(self):
         fd = os.open(self.mount_point, os.O_RDONLY)
