@@ -9,6 +9,7 @@
  * payloads (ADDM) either all are added or none.
  */
 #include "engine/core.h"
+#include "store/generation.h"
 
 /* Options that need a `more` record. */
 #define MORE_OPTIONS                                                        \
@@ -17,6 +18,9 @@
      BIT(UNIQUE) | BIT(DEBOUNCE) | BIT(LIMIT) | BIT(COST) | BIT(OWNER) |    \
      BIT(BATCH) | BIT(TAG) | BIT(TRACE) | BIT(META))
 #define BIT(NAME) ((uint64_t)1 << JOPT_##NAME)
+
+/* Of a job's rows beside its payload and options: more than there is. */
+#define ROWS_BYTES 1024
 
 /* All that is decided before anything is written. */
 struct draft {
@@ -181,6 +185,21 @@ static enum err examine_options(const struct engine *e,
     return rc;
 }
 
+/* Several jobs are one entry, which has its limit. */
+static enum err examine_bytes(const struct engine *e,
+                              const struct add_params *p, struct errbuf *err)
+{
+    size_t bytes = p->n * (options_size(p->options) + ROWS_BYTES);
+    for (uint32_t i = 0; i < p->n; i++)
+        bytes += p->payloads[i].len;
+    if (store_entry_bytes(e->store) + bytes <= GENERATION_ENTRY_MAX)
+        return ERR_OK;
+    return err_set(err, ERR_LIMIT,
+                   "%u jobs of %zu bytes at once; an entry of the log has at "
+                   "most %zu",
+                   (unsigned)p->n, bytes, GENERATION_ENTRY_MAX);
+}
+
 static enum err examine(struct engine *e, const struct add_params *p,
                         struct errbuf *err)
 {
@@ -202,6 +221,8 @@ static enum err examine(struct engine *e, const struct add_params *p,
                          "payload has %zu bytes; at most %llu are allowed",
                          p->payloads[i].len,
                          (unsigned long long)e->config.payload_max);
+    if (rc == ERR_OK && p->n > 1)
+        rc = examine_bytes(e, p, err);
     return rc;
 }
 

@@ -270,11 +270,13 @@ static enum err rehearse(struct engine *e, const struct manage *a,
     return all;
 }
 
-static void act(struct engine *e, struct chore *c, const struct manage *a,
-                const struct buf *ids, struct now now)
+/* Returns how many of them the entry had room for, at least one. */
+static uint32_t act(struct engine *e, struct chore *c, const struct manage *a,
+                    const struct buf *ids, struct now now)
 {
     struct errbuf err;
-    for (size_t i = 0; i < ids->len / ID_LEN; i++) {
+    uint32_t n = (uint32_t)(ids->len / ID_LEN), i = 0;
+    for (; i < n && (i == 0 || !slice_full(e)); i++) {
         struct id id = id_at(ids, i);
         struct gather *g = e->chore_gather;
         enum err rc = manage_examine(e, g, a, &id, now, &err);
@@ -289,6 +291,7 @@ static void act(struct engine *e, struct chore *c, const struct manage *a,
         else
             c->r.refused++;
     }
+    return i;
 }
 
 static uint32_t jobs_of_slice(const struct engine *e, const struct chore *c)
@@ -333,6 +336,7 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
     struct list_pos pos = c->pos;
     struct list_result found;
     struct buf ids = {0};
+    uint32_t acted = 0;
     enum err rc =
         list_walk(e, e->chore_gather, &c->filter, &pos, jobs_of_slice(e, c),
                   SLICE_ROWS, now, take_id, &ids, &found, err);
@@ -340,19 +344,22 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
         rc = rehearse(e, &a, &ids, now);
     if (rc == ERR_OK) {
         if (c->r.dry == 0)
-            act(e, c, &a, &ids, now);
+            acted = act(e, c, &a, &ids, now);
+        bool all = c->r.dry != 0 || acted == found.n;
         /* A millisecond was too short for so many: half as many next time. */
         if (slice_over(e))
             c->fewer += (SLICE_JOBS - c->fewer) / 2;
         else if (c->fewer > 0)
             c->fewer--;
-        c->pos = pos;
-        c->r.examined += found.examined;
-        c->r.matched += found.n;
+        /* Where it began it meets those that are left, and no others. */
+        if (all)
+            c->pos = pos;
+        c->r.examined += all ? found.examined : acted;
+        c->r.matched += all ? found.n : acted;
         c->r.updated_ms = now.wall_ms;
         if (c->r.rate > 0 && c->r.dry == 0)
-            c->next_mono_ms = now.mono_ms + found.n * 1000 / c->r.rate;
-        if (pos.end)
+            c->next_mono_ms = now.mono_ms + (uint64_t)acted * 1000 / c->r.rate;
+        if (all && pos.end)
             chore_end(e, c, CHORE_DONE, now);
         else
             chore_store(e, c);

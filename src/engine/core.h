@@ -118,6 +118,10 @@ uint64_t arrival_ms(struct engine *e, struct now now);
 /* A slice of long work: has it had its millisecond, or filled the entry? */
 void slice_begin(struct engine *e);
 bool slice_over(const struct engine *e);
+bool slice_full(const struct engine *e); /* the latter */
+/* May the entry take another job that moves to history or back, which takes its
+ * payload and result along? ERR_LIMIT: not in this one. */
+MUST_USE enum err entry_has_room(const struct engine *e, struct errbuf *err);
 /* The timers miss rows: fetch them, timers wait meanwhile. */
 void timer_fetch(struct engine *e);
 

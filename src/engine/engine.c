@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "engine/core.h"
+#include "store/generation.h"
 
 /* A slice ends after so much time, or when the entry has so many bytes: jobs
  * may be large, and an entry has its limit. */
@@ -139,11 +140,26 @@ void slice_begin(struct engine *e)
         e->slice_ends_us = e->watch(e->watch_ud) + SLICE_US;
 }
 
+bool slice_full(const struct engine *e)
+{
+    return store_entry_bytes(e->store) >= SLICE_BYTES;
+}
+
+enum err entry_has_room(const struct engine *e, struct errbuf *err)
+{
+    size_t bytes = store_entry_bytes(e->store);
+    if (bytes < SLICE_BYTES ||
+        bytes + 2 * e->config.payload_max + SLICE_BYTES <= GENERATION_ENTRY_MAX)
+        return ERR_OK;
+    return err_set(err, ERR_LIMIT,
+                   "so many bytes cannot be changed at once; what was not done "
+                   "may be sent again");
+}
+
 bool slice_over(const struct engine *e)
 {
-    if (store_entry_bytes(e->store) >= SLICE_BYTES)
-        return true;
-    return e->watch != NULL && e->watch(e->watch_ud) >= e->slice_ends_us;
+    return slice_full(e) ||
+           (e->watch != NULL && e->watch(e->watch_ud) >= e->slice_ends_us);
 }
 
 /* Milliseconds never go back, so ids of one start sort by their counter. */

@@ -308,10 +308,10 @@ void lease_store(struct engine *e, const struct job *j)
 bool lease_reap(struct engine *e, struct now now, uint32_t ops)
 {
     struct job *j;
-    while ((j = table_first(e)) != NULL) {
+    for (bool any = false; (j = table_first(e)) != NULL; any = true) {
         if (j->reap_mono_ms > now.mono_ms)
             return false;
-        if (ops-- == 0)
+        if (ops-- == 0 || (any && slice_full(e)))
             return true;
         struct errbuf err;
         enum err rc = finish_gather(e, e->timer_gather, j, &err);

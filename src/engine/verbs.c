@@ -95,6 +95,8 @@ static enum err for_each(struct engine *e, struct gather *g,
             /* An earlier token changed what this one needs: read blocking. */
             rc = prepare(e, NULL, a, tokens[i], &j, err);
         }
+        if (rc == ERR_OK)
+            rc = entry_has_room(e, err);
         if (rc == ERR_OK) {
             if (!cancelled(e, g, a, j, now))
                 act_on(e, g, a, j, now);
