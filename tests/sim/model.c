@@ -532,6 +532,51 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
     return NULL;
 }
 
+/* What became of a lease that ran out, since somebody saw more than a lease. */
+static void settle(struct model *m, uint32_t k, struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    if (j->state != M_RUNNING || !overdue(m, j, now))
+        return;
+    j = change(m, k);
+    if (j->cancelling) {
+        end(m, j, M_CANCELLED, 'c', now);
+    } else if (expired(j, now)) {
+        crashed(j, now);
+        become(m, j, M_WAITING);
+        j->not_before_ms = 0;
+    }
+}
+
+const char *model_chored(struct model *m, uint32_t k, enum manage_verb verb,
+                         uint64_t force_ms, struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    if (j->state == M_ERASED && verb == MANAGE_DELETE)
+        return NULL; /* purged: its rows go now */
+    if (j->state == M_RUNNING && j->cancelling && verb == MANAGE_CANCEL &&
+        force_ms == 0) {
+        if (!overdue(m, j, now))
+            return "a job was stopped before its time";
+        end(m, change(m, k), M_CANCELLED, 'c', now);
+        return NULL;
+    }
+    if (force_ms > 0) /* only who runs is told, also if its lease is over */
+        return j->state == M_RUNNING
+                   ? model_managed(m, k, verb, force_ms, ERR_OK, now)
+                   : "a job was told to stop that does not run";
+    settle(m, k, now);
+    return model_managed(m, k, verb, 0, ERR_OK, now);
+}
+
+const char *model_poisoned(struct model *m, uint32_t k, struct now now)
+{
+    if (!maybe_poison(m, &m->jobs[k], now))
+        return "a job failed by crashes that it did not have";
+    end(m, change(m, k), M_FAILED, 'p', now);
+    return NULL;
+}
+
 void model_purged(struct model *m, uint8_t queue)
 {
     for (uint32_t k = 0; k < m->jobs_n; k++)

@@ -93,6 +93,11 @@ const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
 bool model_sure(const struct model *m, uint32_t k, struct now now);
 const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
                           uint64_t force_ms, enum err rc, struct now now);
+/* The engine did so by itself, for a chore or because a time was over. */
+const char *model_chored(struct model *m, uint32_t k, enum manage_verb verb,
+                         uint64_t force_ms, struct now now);
+/* It ended because its lease was lost once too often. */
+const char *model_poisoned(struct model *m, uint32_t k, struct now now);
 /* All that waits in the queue is gone. */
 void model_purged(struct model *m, uint8_t queue);
 const char *model_seen(struct model *m, uint32_t k, enum err rc,

@@ -280,6 +280,70 @@ static enum err run_purge(struct world *w, struct op *op)
     return rc;
 }
 
+/* Something is done to many, in the background. Newcomers are not meant. */
+static enum err run_bulk(struct world *w, struct op *op)
+{
+    struct job_filter f = {.created_to_ms = w->now.wall_ms - 1};
+    struct bulk_params p = {.verb = op->verb, .filter = &f};
+    struct id chore;
+    char text[ID_TEXT_LEN];
+    if (chance(w, 500))
+        f.queue = slice_str(queue_names[rng_below(&w->rng, QUEUES + 1)]);
+    p.dry = chance(w, 200);
+    p.rate = chance(w, 500) ? 0 : 1 + rng_below(&w->rng, 20);
+    enum err rc = engine_bulk(w->engine, &p, w->now, &chore, &w->e);
+    trace(w, "  bulk %d of %.*s", (int)p.verb, SLICE_FMT(f.queue));
+    if (rc == ERR_OK && chance(w, 200)) {
+        id_text(&chore, text);
+        rc = engine_chore_cancel(w->engine, slice_of(text, sizeof(text)),
+                                 w->now, &w->e);
+    }
+    w->r->bulks++;
+    return rc;
+}
+
+static enum manage_verb verb_of(const struct event *ev)
+{
+    switch (ev->type) {
+    case EVENT_JOB_CANCELLED:
+    case EVENT_JOB_CANCELLING:
+        return MANAGE_CANCEL;
+    case EVENT_JOB_DELETED:
+        return MANAGE_DELETE;
+    case EVENT_JOB_REVIVED:
+        return MANAGE_RETRY;
+    default:
+        return slice_eq(ev->text, SLICE_LIT("held"))     ? MANAGE_HOLD
+               : slice_eq(ev->text, SLICE_LIT("unheld")) ? MANAGE_UNHOLD
+                                                         : MANAGE_RUNNOW;
+    }
+}
+
+/* What a slice of a chore, or a timer, does to a job. */
+static void on_event(void *ud, const struct event *ev)
+{
+    struct world *w = ud;
+    uint32_t k;
+    if (ev->type == EVENT_JOB_ADDED && w->clocks != NULL)
+        clock_born(w, ev);
+    bool poisoned = ev->type == EVENT_JOB_FAILED && w->reaping;
+    if ((!poisoned && (ev->type == EVENT_JOB_ADDED || !w->timers)) ||
+        !model_find(w->model, &ev->id, &k))
+        return;
+    struct op about = {.k = k};
+    if (poisoned) {
+        violate(w, &about, model_poisoned(w->model, k, w->now));
+        return;
+    }
+    if (slice_eq(ev->text, SLICE_LIT("its schedule fired again")))
+        return; /* judged with the alarm that did it */
+    bool told = ev->type == EVENT_JOB_CANCELLING;
+    trace(w, "  job %u: %s %.*s", k, event_name(ev->type), SLICE_FMT(ev->text));
+    violate(w, &about,
+            model_chored(w->model, k, verb_of(ev),
+                         told ? w->config.cancel_force_ms : 0, w->now));
+}
+
 static void fetched(void *ud)
 {
     ((struct op *)ud)->ready = true;
@@ -308,6 +372,8 @@ static void op_run(struct world *w, struct op *op)
         rc = run_manage(w, op);
     else if (op->kind == OP_PURGE)
         rc = run_purge(w, op);
+    else if (op->kind == OP_BULK)
+        rc = run_bulk(w, op);
     else if (op->kind >= OP_SET)
         rc = clock_run(w, op);
     else
@@ -331,8 +397,9 @@ static void op_start(struct world *w, enum op_kind kind)
     struct op *op = NEW(struct op);
     op->kind = kind;
     op->gather = gather_new(w->store);
+    bool any = kind == OP_LEASE || kind == OP_PURGE;
     op->queue = (uint8_t)rng_below(
-        &w->rng, kind == OP_LEASE && w->clocks != NULL ? QUEUES + 2 : QUEUES);
+        &w->rng, any && w->clocks != NULL ? QUEUES + 2 : QUEUES);
     if (op->queue > CLOCK_QUEUE)
         op->queue = CLOCK_QUEUE;
     switch (kind) {
@@ -348,6 +415,9 @@ static void op_start(struct world *w, enum op_kind kind)
         op->lease_ms = 1000 + rng_below(&w->rng, 60000);
         break;
     case OP_PURGE:
+        break;
+    case OP_BULK:
+        op->verb = (enum manage_verb)(1 + rng_below(&w->rng, 6));
         break;
     case OP_GET:
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
@@ -390,6 +460,8 @@ static enum op_kind pick(struct world *w)
         return w->held_n > 0 && r < 60 ? OP_ACK : OP_LEASE;
     if (chance(w, 2))
         return OP_PURGE;
+    if (chance(w, 8))
+        return OP_BULK;
     if (w->clocks != NULL && chance(w, 150))
         return clock_pick(w);
     if (r < 30 && w->next_k < model_jobs(w->model))
@@ -489,8 +561,13 @@ static void open_world(struct world *w)
     w->engine = engine_new(w->store, &w->config);
     w->watch_step = rng_below(&w->rng, 400);
     engine_set_watch(w->engine, watch_us, w);
-    if (w->clocks != NULL)
-        clock_listen(w);
+    engine_on_event(
+        w->engine,
+        EVENT_BIT(EVENT_JOB_ADDED) | EVENT_BIT(EVENT_JOB_UPDATED) |
+            EVENT_BIT(EVENT_JOB_CANCELLED) | EVENT_BIT(EVENT_JOB_CANCELLING) |
+            EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_REVIVED) |
+            EVENT_BIT(EVENT_JOB_DELETED),
+        on_event, w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
             violate(w, NULL, w->e.text);
@@ -544,7 +621,9 @@ static void run_timers(struct world *w)
     bool more = true;
     for (uint64_t i = 0; more && i < slices && w->r->violation[0] == '\0';
          i++) {
+        w->timers = true;
         more = engine_tick(w->engine, w->now);
+        w->timers = false;
         if (ticking(w))
             clock_ticked(w);
     }
@@ -556,7 +635,9 @@ static void run_timers(struct world *w)
 static void tick(struct world *w, uint32_t starts)
 {
     see_clock(w);
+    w->reaping = true;
     (void)engine_reap(w->engine, w->now);
+    w->reaping = false;
     LIST_FOR (it, &w->fetching) {
         struct op *op = CONTAINER_OF(it, struct op, in);
         if (op->ready)

@@ -28,7 +28,7 @@ struct world_options {
 
 struct world_report {
     uint64_t hash; /* of everything that was answered */
-    uint64_t ops, leases, crashes, fetches, purges, simulated_ms, checks;
+    uint64_t ops, leases, crashes, fetches, purges, bulks, simulated_ms, checks;
     char violation[256]; /* empty: all well */
     uint64_t at_op;
 };

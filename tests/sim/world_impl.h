@@ -23,6 +23,7 @@ enum op_kind {
     OP_GET,
     OP_MANAGE,
     OP_PURGE,
+    OP_BULK,
     /* of schedules, see world_clock.c */
     OP_SET,
     OP_DEL,
@@ -75,6 +76,7 @@ struct world {
     struct clocks *clocks; /* NULL: a world without schedules */
     uint32_t region;       /* where the clock is about to change */
     uint64_t wall_max_ms;
+    bool timers, reaping;     /* what happens now is nobody's command */
     struct id born[BORN_MAX]; /* jobs added since the last look */
     uint32_t born_n;
     uint64_t live[CLOCK_SCHEDULES]; /* as of the last look */
@@ -99,8 +101,8 @@ enum err look_at(struct world *w, struct op *op);
 
 void clock_begin(struct world *w);
 void clock_end(struct world *w);
-/* An engine was made. */
-void clock_listen(struct world *w);
+/* A job was made. */
+void clock_born(struct world *w, const struct event *ev);
 /* Draw an operation, and run it. */
 enum op_kind clock_pick(struct world *w);
 void clock_draw(struct world *w, struct op *op);
