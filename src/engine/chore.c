@@ -141,6 +141,7 @@ static void chore_store(struct engine *e, struct chore *c)
     } else {
         c->r.phase = c->pos.end ? 2 : c->pos.done ? 1 : 0;
         c->r.next = key_slice(&c->pos.next);
+        c->r.skip = c->pos.skip;
     }
     rec_chore_encode(&c->r,
                      store_put(e->store, FAMILY_NAMED,
@@ -168,6 +169,7 @@ static bool chore_take(struct engine *e, struct chore *c, struct slice bytes)
     }
     c->pos.done = c->r.phase >= 1;
     c->pos.end = c->r.phase >= 2;
+    c->pos.skip = c->r.skip;
     return true;
 }
 

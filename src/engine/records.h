@@ -410,6 +410,11 @@ enum reason {
     X(u64, done)        \
     X(u64, refused)
 
+/* `skip`: ids of the index's row at `next` that have been looked at */
+#define REC_CHORE_V2(X) \
+    REC_CHORE_V1(X)     \
+    X(u32, skip)
+
 #define REC_FILTER_V1(X)     \
     X(bytes, queue)          \
     X(bytes, handler)        \
@@ -543,7 +548,6 @@ enum reason {
     R(rec_limit, REC_LIMIT_V1)                 \
     R(rec_lane, REC_LANE_V1)                   \
     R(rec_counts, REC_COUNTS_V1)               \
-    R(rec_chore, REC_CHORE_V1)                 \
     R(rec_filter, REC_FILTER_V1)               \
     R(rec_head, REC_HEAD_V1)                   \
     R(rec_purged, REC_PURGED_V1)               \
@@ -557,9 +561,10 @@ enum reason {
     R(rec_event, REC_EVENT_V1)
 
 /* Those of which there are two versions. */
-#define ENGINE_RECORDS2(R)                \
-    R(rec_more, REC_MORE_V1, REC_MORE_V2) \
-    R(rec_exec, REC_EXEC_V1, REC_EXEC_V2) \
+#define ENGINE_RECORDS2(R)                   \
+    R(rec_more, REC_MORE_V1, REC_MORE_V2)    \
+    R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)    \
+    R(rec_chore, REC_CHORE_V1, REC_CHORE_V2) \
     R(rec_schedule_state, REC_SCHEDULE_STATE_V1, REC_SCHEDULE_STATE_V2)
 
 /* clang-format off */

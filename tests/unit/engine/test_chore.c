@@ -12,6 +12,14 @@ static void see(void *ud, const struct job_view *v)
     s->ids[s->n++] = v->id;
 }
 
+static void ignore(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    (void)ud;
+    (void)i;
+    (void)why;
+    assert_int_equal(rc, ERR_OK);
+}
+
 static void fill(struct rig *r, const char *queue, int n)
 {
     r->check = false; /* a recount per job would take its square */
@@ -220,6 +228,33 @@ static void a_dry_run_counts_and_a_rate_slows_down(void **state)
     assert_in_range(chore(r, slow).done, 9, 12);
 }
 
+static void
+a_restart_within_a_block_of_the_index_counts_nothing_twice(void **state)
+{
+    struct rig *r = *state;
+    fill(r, "q", 900); /* a third of them is put off */
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(rig_lease(r, "q", 50), 50);
+        struct ack_params p = {.tokens = r->token, .n = 50};
+        assert_int_equal(
+            engine_ack(r->engine, r->gather, &p, r->now, ignore, NULL, &r->err),
+            ERR_OK);
+        rig_step(r); /* fifty ids make a row of the index */
+    }
+    struct job_filter f = {.queue = SLICE_LIT("q"),
+                           .states = 1u << JOB_COMPLETED};
+    struct bulk_params p = {.verb = MANAGE_RETRY, .filter = &f, .dry = true};
+    r->now.wall_ms++;
+    struct id dry = bulk(r, p);
+    for (int i = 0; i < 10; i++) {
+        (void)engine_tick(r->engine, r->now);
+        rig_step(r);
+        rig_restart(r);
+    }
+    assert_string_equal(chore(r, dry).state.data, "done");
+    assert_int_equal(chore(r, dry).matched, 600);
+}
+
 static void a_deletion_leaves_the_counters_right(void **state)
 {
     struct rig *r = *state;
@@ -248,6 +283,7 @@ int main(void)
         T(a_chore_cancels_what_fits_and_survives_a_restart),
         T(a_retry_of_all_does_not_take_back_what_fails_again),
         T(a_dry_run_counts_and_a_rate_slows_down),
+        T(a_restart_within_a_block_of_the_index_counts_nothing_twice),
         T(a_deletion_leaves_the_counters_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
