@@ -277,14 +277,8 @@ static int parent_is(const char *path, const char *parent)
            strchr(path + n + 1, '/') == NULL;
 }
 
-void disk_synced(int fd)
+static void forget_changes(const char *parent)
 {
-    if (disk_is_ours(fd)) {
-        forget_images(by_fd[fd]);
-        by_fd[fd]->synced_size = size_of(by_fd[fd]);
-        return;
-    }
-    const char *parent = dir_of_fd[fd];
     size_t kept = 0;
     for (size_t i = 0; i < changes_len; i++) {
         struct change *c = &changes[i];
@@ -294,6 +288,21 @@ void disk_synced(int fd)
             changes[kept++] = *c;
     }
     changes_len = kept;
+}
+
+void disk_synced(int fd)
+{
+    if (disk_is_ours(fd)) {
+        forget_images(by_fd[fd]);
+        by_fd[fd]->synced_size = size_of(by_fd[fd]);
+    } else {
+        forget_changes(dir_of_fd[fd]);
+    }
+}
+
+void disk_removed_dir(const char *path)
+{
+    forget_changes(path);
 }
 
 void disk_renaming(const char *from, const char *to)

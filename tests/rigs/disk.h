@@ -70,6 +70,8 @@ int disk_exists(const char *path);
 void disk_renaming(const char *from, const char *to);
 void disk_removing(const char *path);
 void disk_undo_last(void);
+/* A directory is gone, for good: no cut brings back what was in it. */
+void disk_removed_dir(const char *path);
 
 struct cut {
     uint64_t sectors_kept, sectors_lost, names_kept, names_lost;

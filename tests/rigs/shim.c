@@ -34,7 +34,7 @@ enum kind {
     DIR_SYNC = 4,
     CREATE = 8,
     ALLOCATE = 16,
-    NAME = 32, /* rename, unlink */
+    NAME = 32, /* rename, unlink, rmdir */
     READ = 64,
 };
 #define CHANGES (WRITE | SYNC | DIR_SYNC | CREATE | ALLOCATE | NAME)
@@ -418,6 +418,21 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 int rename(const char *from, const char *to)
 {
     return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int rmdir(const char *path)
+{
+    char full[PATH_MAX];
+    if (control == NULL)
+        return real.unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+    pthread_mutex_lock(&lock);
+    int watched = disk_path(AT_FDCWD, path, full, sizeof(full));
+    if (watched && order(NAME) == 1)
+        return (int)leave(-1);
+    int rc = real.unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+    if (rc == 0 && watched)
+        disk_removed_dir(full);
+    return (int)leave(rc);
 }
 
 int unlinkat(int at, const char *path, int flags)
