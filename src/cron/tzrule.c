@@ -1,4 +1,5 @@
 #include "cron/tzif.h"
+#include "cron/zone.h"
 #include "util/parse.h"
 
 /* The rule in a footer: std offset [dst [offset] , start [/time] , end [/time]]
@@ -96,14 +97,15 @@ enum err tz_rule_parse(struct slice text, struct tz_rule *out, struct errbuf *e)
         r.has_dst = true;
         if (!name_skip(&p, end))
             goto bad;
-        r.dst = r.std + 3600;
+        r.dst = r.std + 3600; /* which may be too far */
         if (p < end && *p != ',') {
             if (!clock_read(&p, end, 25, &west))
                 goto bad;
             r.dst = -west;
         }
-        if (!char_is(&p, end, ',') || !day_read(&p, end, &r.start) ||
-            !char_is(&p, end, ',') || !day_read(&p, end, &r.end) || p != end)
+        if (r.dst > ZONE_OFFSET_MAX || !char_is(&p, end, ',') ||
+            !day_read(&p, end, &r.start) || !char_is(&p, end, ',') ||
+            !day_read(&p, end, &r.end) || p != end)
             goto bad;
     }
     *out = r;

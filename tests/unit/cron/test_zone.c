@@ -196,12 +196,30 @@ static void the_footer_s_rule_goes_on_for_ever(void **state)
     z = zone("Fifth");
     assert_int_equal(zone_offset_at(z, civil("2023-02-21 23:59:59")), 0);
     assert_int_equal(zone_offset_at(z, civil("2023-02-22 00:00:00")), 3600);
-    file_make(&b, NULL, 0, offsets, "XXX3YYY2,0/0,J365/23");
-    file_write("Summer", buf_slice(&b)); /* daylight saving that never ends */
-    z = zone("Summer");
-    assert_int_equal(zone_offset_at(z, civil("2024-12-31 23:59:59")), -7200);
-    assert_int_equal(zone_offset_at(z, civil("2025-01-01 03:00:00")), -7200);
-    assert_int_equal(zone_offset_at(z, civil("2025-07-01 03:00:00")), -7200);
+    buf_release(&b);
+}
+
+/* Two spellings of daylight saving that never ends, one of them negative. */
+static void an_end_that_is_the_next_start_is_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *footer;
+        int32_t offset;
+    } zones[] = {{"Summer", "EST5EDT,0/0,J365/25", -14400},
+                 {"Winter", "XXX3EDT4,0/0,J365/23", -14400}};
+    struct buf b = {0};
+    for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
+        struct zone_span span;
+        file_make(&b, NULL, 0, offsets, zones[i].footer);
+        file_write(zones[i].name, buf_slice(&b));
+        const struct zone *z = zone(zones[i].name);
+        zone_span_at(z, civil("2025-01-01 04:59"), &span);
+        assert_int_equal(span.offset, zones[i].offset);
+        assert_true(span.begin < 0);
+        assert_true(span.end > civil("2200-01-02 00:00"));
+        assert_true(zone_check(z));
+    }
     buf_release(&b);
 }
 
@@ -241,6 +259,8 @@ static void broken_files_are_errors_that_say_what_is_wrong(void **state)
         {"rule is wrong near byte", "AAA-2BBB,M3.5.0,J1x", ats, offsets, 1},
         {"rule is wrong near byte", "AAA-2BBB,M3.5.0/168,J1", ats, offsets, 1},
         {"rule is wrong near byte", "AAA-2:99", ats, offsets, 1},
+        /* An hour more than 25:30 is more than a zone may have. */
+        {"rule is wrong near byte", "AAA-25:30BBB,J1,J2", ats, offsets, 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         file_make(&b, cases[i].at, cases[i].n, cases[i].offset,
@@ -326,7 +346,7 @@ static int teardown(void **state)
 {
     (void)state;
     static const char *const names[] = {"Three",   "Wide",  "Julian", "Summer",
-                                        "Counted", "Fifth", "Moving"};
+                                        "Counted", "Fifth", "Moving", "Winter"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         file_remove(names[i]);
     zone_cache_clear();
@@ -340,6 +360,7 @@ int main(void)
         cmocka_unit_test(utc_needs_no_file),
         cmocka_unit_test(changes_are_found_to_the_second),
         cmocka_unit_test(the_footer_s_rule_goes_on_for_ever),
+        cmocka_unit_test(an_end_that_is_the_next_start_is_none),
         cmocka_unit_test(broken_files_are_errors_that_say_what_is_wrong),
         cmocka_unit_test(replaced_files_are_read_again_in_place),
     };
