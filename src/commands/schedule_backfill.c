@@ -7,15 +7,22 @@ struct schedule_backfill_args {
     uint64_t given[2];
     struct slice name;
     uint64_t from_ms, to_ms;
+    bool stop;
 };
 #define CMD_ARGS struct schedule_backfill_args
 
 static enum err backfill_exec(struct cmd_ctx *c)
 {
     struct schedule_backfill_args *a = c->args;
+    if (cmd_given(c, "FROM") == cmd_given(c, "STOP"))
+        return err_set(&c->e, ERR_SYNTAX,
+                       "SCHEDULE.BACKFILL wants either FROM or STOP");
     uint64_t to_ms = cmd_given(c, "TO") ? a->to_ms : c->now.wall_ms;
-    enum err rc = engine_schedule_backfill(c->engine, c->gather, a->name,
-                                           a->from_ms, to_ms, c->now, &c->e);
+    enum err rc =
+        a->stop
+            ? engine_schedule_fill_stop(c->engine, c->gather, a->name, &c->e)
+            : engine_schedule_backfill(c->engine, c->gather, a->name,
+                                       a->from_ms, to_ms, c->now, &c->e);
     if (rc == ERR_OK)
         reply_ok(c->reply);
     return rc;
@@ -27,10 +34,10 @@ static const struct arg args[] = {
 };
 
 static const struct opt opts[] = {
-    {"FROM", OPT(TIME, from_ms), "the first time", .value = "t",
-     .required = true},
+    {"FROM", OPT(TIME, from_ms), "the first time", .value = "t"},
     {"TO", OPT(TIME, to_ms), "the last time", .value = "t",
      .value_default = "now"},
+    {"STOP", OPT(FLAG, stop), "instead: end the one that is under way"},
     {0},
 };
 

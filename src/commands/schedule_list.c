@@ -1,5 +1,6 @@
 /* SCHEDULE.LIST: schedules by name, a page at a time. */
 #include "commands/command.h"
+#include "commands/job_reply.h"
 #include "commands/schedule_reply.h"
 #include "engine/engine.h"
 
@@ -27,12 +28,21 @@ static void reply_one(void *ud, const struct schedule_view *v)
 static enum err list_exec(struct cmd_ctx *c)
 {
     struct schedule_list_args *a = c->args;
+    struct schedule_page page = {.after = a->cursor,
+                                 .match = a->match,
+                                 .count = a->count == 0 ? 100 : a->count,
+                                 .look = LOOK_MAX};
     struct listing l = {.c = c};
+    struct buf next = {0};
+    reply_map(c->reply, 2);
+    reply_str(c->reply, "schedules");
     struct reply_mark m = reply_array_begin(c->reply);
-    enum err rc = engine_schedules(c->engine, c->gather, a->cursor, a->match,
-                                   cmd_given(c, "COUNT") ? a->count : 100,
-                                   LOOK_MAX, reply_one, &l, &c->e);
+    enum err rc = engine_schedules(c->engine, c->gather, &page, reply_one, &l,
+                                   &next, &c->e);
     reply_array_end(c->reply, m, l.n);
+    if (rc == ERR_OK)
+        reply_field_maybe(c->reply, "cursor", buf_slice(&next));
+    buf_release(&next);
     return rc;
 }
 
@@ -41,7 +51,8 @@ static const struct arg args[] = {{0}};
 static const struct opt opts[] = {
     {"MATCH", OPT(BYTES, match), "only names that fit this pattern",
      .value = "glob", .max = 256},
-    {"CURSOR", OPT(NAME, cursor), "go on behind this name", .value = "name"},
+    {"CURSOR", OPT(NAME, cursor), "go on from where an earlier call stopped",
+     .value = "name"},
     {"COUNT", OPT(U32, count), "at most so many", .value = "n", .min = 1,
      .max = 1000, .value_default = "100"},
     {0},
@@ -52,8 +63,9 @@ const struct command cmd_schedule_list = {
     .group = "schedules",
     .summary = "List schedules, by name.",
     .since = "0.1",
-    .reply = "an array of objects as of SCHEDULE.GET; the next page begins "
-             "behind the last name (CURSOR)",
+    .reply = "{schedules, cursor}: objects as of SCHEDULE.GET; a call looks at "
+             "a bounded number of names, so there may be few or none with a "
+             "cursor to go on from; null at the end",
     .flags = CMD_READONLY,
     CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},

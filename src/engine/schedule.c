@@ -232,6 +232,8 @@ static enum err examine(const struct engine *e, const struct schedule_params *p,
         rc = name_check(o->handler, "handler", err);
     if (rc == ERR_OK && o->owner.len > 0)
         rc = name_check(o->owner, "owner", err);
+    for (uint32_t i = 0; rc == ERR_OK && i < o->limits_n; i++)
+        rc = limit_name_check(o->limits[i], err);
     for (size_t i = 0; rc == ERR_OK && i < ARRAY_LEN(refused); i++)
         if (option_given(o, refused[i]))
             rc = err_set(err, ERR_SYNTAX, "a schedule's jobs have no %s",

@@ -41,6 +41,7 @@
 #include <stdint.h>
 
 #include "engine/options.h"
+#include "util/buf.h"
 #include "util/clock.h"
 #include "util/err.h"
 #include "util/id.h"
@@ -153,12 +154,16 @@ MUST_USE enum err engine_schedule_get(struct engine *e, struct gather *g,
                                       struct errbuf *err);
 
 typedef void (*schedule_fn)(void *ud, const struct schedule_view *v);
-/* By name, those behind `after`, at most `count` that fit `match` (empty: all)
- * of at most `look` that are looked at. */
+struct schedule_page {
+    struct slice after; /* names behind this */
+    struct slice match; /* glob; empty: all */
+    uint32_t count;     /* at most so many */
+    uint32_t look;      /* of at most so many that are looked at */
+};
+/* By name. *next: the name to go on behind, empty if there are no more. */
 MUST_USE enum err engine_schedules(struct engine *e, struct gather *g,
-                                   struct slice after, struct slice match,
-                                   uint32_t count, uint32_t look,
-                                   schedule_fn fn, void *ud,
+                                   const struct schedule_page *page,
+                                   schedule_fn fn, void *ud, struct buf *next,
                                    struct errbuf *err);
 
 /* Its jobs stay. Errors: ERR_NOTFOUND. */
@@ -188,6 +193,12 @@ MUST_USE enum err engine_schedule_backfill(struct engine *e, struct gather *g,
                                            struct slice name, uint64_t from_ms,
                                            uint64_t to_ms, struct now now,
                                            struct errbuf *err);
+
+/* No more jobs by the backfill that is under way, if there is one.
+ * Errors: ERR_NOTFOUND. */
+MUST_USE enum err engine_schedule_fill_stop(struct engine *e, struct gather *g,
+                                            struct slice name,
+                                            struct errbuf *err);
 
 struct schedule_time {
     uint64_t at_ms;

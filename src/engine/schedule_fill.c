@@ -8,6 +8,7 @@
 #include "engine/schedule_impl.h"
 
 #define FILL_SLICE 50
+#define AGAIN_MS 60000
 
 enum err engine_schedule_run(struct engine *e, struct gather *g,
                              struct slice name, struct now now, struct id *job,
@@ -61,38 +62,58 @@ static void store_fill(struct engine *e, const struct id *id,
                      rec_schedule_fill_size(f), false));
 }
 
+static void drop_fill(struct engine *e, const struct id *id)
+{
+    struct key k;
+    store_del(e->store, FAMILY_NAMED,
+              schedule_key(&k, NAMED_SCHEDULE_FILL, id));
+}
+
+static enum err find(struct engine *e, struct gather *g, struct slice name,
+                     struct id *id, struct errbuf *err)
+{
+    struct schedule s = {0};
+    *id = due_name_id(name);
+    enum err rc = schedule_load(e, g, id, &s, err);
+    schedule_release(&s);
+    return rc == ERR_NOTFOUND ? err_set(err, rc, "no such schedule") : rc;
+}
+
 enum err engine_schedule_backfill(struct engine *e, struct gather *g,
                                   struct slice name, uint64_t from_ms,
                                   uint64_t to_ms, struct now now,
                                   struct errbuf *err)
 {
-    struct schedule s = {0};
     struct rec_schedule_fill f;
-    struct id id = due_name_id(name);
+    struct id id;
     if (from_ms > to_ms)
         return err_set(err, ERR_SYNTAX, "FROM is after TO");
     if (to_ms > now.wall_ms)
         return err_set(err, ERR_SYNTAX,
                        "TO is in the future: the schedule will fire then");
-    enum err rc = schedule_load(e, g, &id, &s, err);
-    if (rc == ERR_NOTFOUND)
-        rc = err_set(err, rc, "no such schedule");
-    if (rc == ERR_OK) {
-        rc = load_fill(e, g, &id, &f, err);
-        if (rc == ERR_OK)
-            rc = err_set(err, ERR_STATE, "a backfill is under way");
-    } else {
-        schedule_release(&s);
+    enum err rc = find(e, g, name, &id, err);
+    if (rc != ERR_OK)
         return rc;
-    }
-    if (rc == ERR_NOTFOUND) {
-        f = (struct rec_schedule_fill){
-            .from_ms = from_ms, .to_ms = to_ms, .at_ms = from_ms};
-        store_fill(e, &id, &f);
-        schedule_due(e, &id, DUE_SCHEDULE_FILL, now.wall_ms);
-        rc = ERR_OK;
-    }
-    schedule_release(&s);
+    rc = load_fill(e, g, &id, &f, err);
+    if (rc == ERR_OK)
+        return err_set(err, ERR_STATE, "a backfill is under way");
+    if (rc != ERR_NOTFOUND)
+        return rc;
+    f = (struct rec_schedule_fill){
+        .from_ms = from_ms, .to_ms = to_ms, .at_ms = from_ms};
+    store_fill(e, &id, &f);
+    schedule_due(e, &id, DUE_SCHEDULE_FILL, now.wall_ms);
+    return ERR_OK;
+}
+
+/* Its alarm finds nothing to do. */
+enum err engine_schedule_fill_stop(struct engine *e, struct gather *g,
+                                   struct slice name, struct errbuf *err)
+{
+    struct id id;
+    enum err rc = find(e, g, name, &id, err);
+    if (rc == ERR_OK)
+        drop_fill(e, &id);
     return rc;
 }
 
@@ -141,37 +162,45 @@ static bool fill(struct engine *e, struct gather *g, struct schedule *s,
     return false;
 }
 
+static enum err fill_slice(struct engine *e, struct gather *g,
+                           struct schedule *s, const struct plan *p,
+                           struct rec_schedule_fill *f, uint64_t at_ms,
+                           struct now now, struct errbuf *err)
+{
+    uint64_t before = f->at_ms;
+    enum err step = ERR_OK;
+    bool done = fill(e, g, s, p, f, now, &step, err);
+    if (step == ERR_PENDING && f->at_ms == before)
+        return step;
+    /* What could be made is made; the rest is for the next slice. */
+    if (step == ERR_PENDING)
+        step = ERR_OK;
+    if (done || step != ERR_OK) { /* damaged rows: not again and again */
+        drop_fill(e, &s->id);
+    } else {
+        store_fill(e, &s->id, f);
+        schedule_due(e, &s->id, DUE_SCHEDULE_FILL,
+                     (at_ms > now.wall_ms ? at_ms : now.wall_ms) + 1);
+    }
+    schedule_store_state(e, s);
+    return step;
+}
+
 enum err schedule_fill(struct engine *e, struct gather *g, uint64_t at_ms,
                        const struct id *id, struct now now, struct errbuf *err)
 {
     struct schedule s = {0};
     struct plan p = {0};
     struct rec_schedule_fill f;
-    struct key k;
-    enum err rc = schedule_load(e, g, id, &s, err), step = ERR_OK;
+    enum err rc = schedule_load(e, g, id, &s, err);
     if (rc == ERR_OK)
         rc = load_fill(e, g, id, &f, err);
-    if (rc == ERR_OK)
-        rc = plan_make(&p, &s.timing, s.set.name, err);
     if (rc == ERR_OK) {
-        uint64_t before = f.at_ms;
-        bool done = fill(e, g, &s, &p, &f, now, &step, err);
-        if (step == ERR_PENDING && f.at_ms == before) {
-            rc = ERR_PENDING;
-        } else {
-            /* What could be made is made; the rest is for the next slice. */
-            if (step != ERR_OK && step != ERR_PENDING)
-                rc = step;
-            if (done) {
-                store_del(e->store, FAMILY_NAMED,
-                          schedule_key(&k, NAMED_SCHEDULE_FILL, id));
-            } else {
-                store_fill(e, id, &f);
-                schedule_due(e, id, DUE_SCHEDULE_FILL,
-                             (at_ms > now.wall_ms ? at_ms : now.wall_ms) + 1);
-            }
-            schedule_store_state(e, &s);
-        }
+        rc = plan_make(&p, &s.timing, s.set.name, err);
+        if (rc != ERR_OK) /* its zone cannot be read: it may come back */
+            schedule_due(e, id, DUE_SCHEDULE_FILL, now.wall_ms + AGAIN_MS);
+        else
+            rc = fill_slice(e, g, &s, &p, &f, at_ms, now, err);
     }
     plan_release(&p);
     schedule_release(&s);

@@ -101,23 +101,59 @@ enum err engine_schedule_get(struct engine *e, struct gather *g,
 /* --- lists --------------------------------------------------------------- */
 
 struct found {
-    struct slice match;
-    uint32_t count;
+    const struct schedule_page *page;
     struct buf ids;
+    struct buf *last; /* name looked at */
+    uint32_t looked;
 };
 
 static bool note(struct slice key, struct slice value, void *ud)
 {
     struct found *f = ud;
+    struct slice match = f->page->match;
     uint8_t kind;
     struct slice name;
     struct rec_schedule_name r;
+    f->looked++;
     if (!key_parse_named(key, &kind, &name) ||
-        !rec_schedule_name_decode(&r, value) ||
-        (f->match.len > 0 && !glob_match(f->match, name)))
+        !rec_schedule_name_decode(&r, value))
+        return true;
+    buf_clear(f->last);
+    buf_add_slice(f->last, name);
+    if (match.len > 0 && !glob_match(match, name))
         return true;
     buf_add(&f->ids, r.id.bytes, ID_LEN);
-    return f->ids.len < (size_t)f->count * ID_LEN;
+    return f->ids.len < (size_t)f->page->count * ID_LEN;
+}
+
+/* What each name that fits begins with: names before and behind need no look,
+ * which are a million others if somebody asks for "report-*". */
+static struct slice literal_of(struct slice glob)
+{
+    size_t n = 0;
+    while (n < glob.len && n < NAME_MAX_LEN &&
+           memchr("*?[\\", glob.data[n], 4) == NULL)
+        n++;
+    return slice_of(glob.data, n);
+}
+
+static enum err find(struct engine *e, struct gather *g, struct found *f,
+                     struct errbuf *err)
+{
+    const struct schedule_page *page = f->page;
+    struct key from, to, prefix, k;
+    schedule_name_key(&prefix, literal_of(page->match));
+    from = prefix;
+    if (page->after.len > 0) {
+        key_next(&from, schedule_name_key(&k, page->after));
+        if (slice_cmp(key_slice(&from), key_slice(&prefix)) < 0)
+            from = prefix;
+    }
+    key_after(&to, key_slice(&prefix));
+    if (slice_cmp(key_slice(&from), key_slice(&to)) >= 0)
+        return ERR_OK;
+    return store_scan(e->store, g, FAMILY_NAMED, key_slice(&from),
+                      key_slice(&to), page->look, note, f, err);
 }
 
 static enum err each(struct engine *e, struct gather *g, const struct id *id,
@@ -137,20 +173,12 @@ static enum err each(struct engine *e, struct gather *g, const struct id *id,
 }
 
 enum err engine_schedules(struct engine *e, struct gather *g,
-                          struct slice after, struct slice match,
-                          uint32_t count, uint32_t look, schedule_fn fn,
-                          void *ud, struct errbuf *err)
+                          const struct schedule_page *page, schedule_fn fn,
+                          void *ud, struct buf *next, struct errbuf *err)
 {
-    struct found f = {.match = match, .count = count};
-    struct key from, to, prefix, k;
-    key_prefix_named(&prefix, NAMED_SCHEDULE);
-    if (after.len > 0)
-        key_next(&from, schedule_name_key(&k, after));
-    else
-        from = prefix;
-    enum err rc =
-        store_scan(e->store, g, FAMILY_NAMED, key_slice(&from),
-                   key_after(&to, key_slice(&prefix)), look, note, &f, err);
+    struct found f = {.page = page, .last = next};
+    buf_clear(next);
+    enum err rc = find(e, g, &f, err);
     /* First for the gather alone: nothing is shown twice. */
     for (int pass = 0; pass < 2 && rc == ERR_OK; pass++) {
         bool pending = false;
@@ -165,6 +193,8 @@ enum err engine_schedules(struct engine *e, struct gather *g,
         if (rc == ERR_OK && pending)
             rc = ERR_PENDING;
     }
+    if (f.looked < page->look && f.ids.len < (size_t)page->count * ID_LEN)
+        buf_clear(next); /* that was all */
     buf_release(&f.ids);
     return rc;
 }

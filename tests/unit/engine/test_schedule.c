@@ -138,6 +138,11 @@ static void what_cannot_fire_is_refused(void **state)
     p = cron("s", "* * * * *");
     p.timing.zone = SLICE_LIT("Europe/Nowhere");
     assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
+    struct job_options limit = {
+        .given = GIVEN(LIMIT), .limits = {SLICE_LIT("queue:q")}, .limits_n = 1};
+    p = cron("s", "* * * * *");
+    p.options = &limit;
+    assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
     p = every("s", 0);
     p.timing.when = WHEN_AT; /* at 0, which means none */
     assert_int_equal(try_set(r, &p, &next), ERR_SYNTAX);
@@ -901,6 +906,78 @@ static void backfill_makes_what_was_not_made(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 211);
 }
 
+static void a_backfill_can_be_stopped(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            engine_schedule_backfill(r->engine, NULL, p.name,
+                                     r->now.wall_ms - (uint64_t)1000 * MINUTE,
+                                     r->now.wall_ms, r->now, &r->err),
+            i == 0 ? ERR_OK : ERR_STATE);
+    (void)engine_tick(r->engine, r->now);
+    rig_step(r);
+    assert_in_range(get(r, "s").manual, 1, 900);
+    assert_int_equal(
+        engine_schedule_fill_stop(r->engine, NULL, p.name, &r->err), ERR_OK);
+    rig_step(r);
+    uint64_t made = get(r, "s").manual;
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, 1);
+    assert_int_equal(get(r, "s").manual, made);
+    assert_false(get(r, "s").filling);
+    assert_int_equal(
+        engine_schedule_fill_stop(r->engine, NULL, slice_str("none"), &r->err),
+        ERR_NOTFOUND);
+}
+
+static void count_views(void *ud, const struct schedule_view *v)
+{
+    (void)v;
+    ++*(uint32_t *)ud;
+}
+
+static void a_list_goes_on_where_it_stopped_looking(void **state)
+{
+    struct rig *r = *state;
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "s%02d", i);
+        struct schedule_params p = every(name, HOUR);
+        set(r, &p);
+    }
+    struct schedule_page page = {
+        .match = SLICE_LIT("*9"), .count = 100, .look = 3};
+    struct buf next = {0}, after = {0};
+    uint32_t found = 0, calls = 0;
+    do {
+        buf_clear(&after);
+        buf_add_slice(&after, buf_slice(&next));
+        page.after = buf_slice(&after);
+        assert_int_equal(engine_schedules(r->engine, NULL, &page, count_views,
+                                          &found, &next, &r->err),
+                         ERR_OK);
+        calls++;
+    } while (next.len > 0 && calls < 100);
+    assert_int_equal(found, 2);
+    assert_int_equal(calls, 7);
+    /* Names that begin otherwise are not looked at. */
+    page.match = SLICE_LIT("s1?");
+    page.look = 11;
+    page.after = SLICE_EMPTY;
+    found = 0;
+    assert_int_equal(engine_schedules(r->engine, NULL, &page, count_views,
+                                      &found, &next, &r->err),
+                     ERR_OK);
+    assert_int_equal(found, 10);
+    assert_int_equal(next.len, 0);
+    buf_release(&next);
+    buf_release(&after);
+}
+
 /* --- the guardian -------------------------------------------------------- */
 
 static void the_guardian_mends_what_was_broken(void **state)
@@ -1061,6 +1138,8 @@ int main(void)
         TEST(a_job_that_is_taken_back_is_live_again),
         TEST(a_job_that_does_not_stop_is_stopped_for_its_successor),
         TEST(backfill_makes_what_was_not_made),
+        TEST(a_backfill_can_be_stopped),
+        TEST(a_list_goes_on_where_it_stopped_looking),
         TEST(the_guardian_mends_what_was_broken),
         TEST(new_rules_of_a_zone_move_the_next_time),
         TEST(the_guardian_leaves_an_alarm_that_displaces_alone),
