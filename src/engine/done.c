@@ -152,12 +152,12 @@ static enum err look(struct engine *e, struct gather *g, const struct id *id,
                      value, err);
 }
 
-/* The likely buckets first; all that are missing are asked for at once, so
- * that one fetch brings them. */
+/* The likely buckets first, then all others: there are none before the job's
+ * creation, unless the clock was set back since. All that are missing are asked
+ * for at once, so that one fetch brings them. */
 enum err done_find(struct engine *e, struct gather *g, const struct id *id,
                    uint32_t *bucket, struct slice *value, struct errbuf *err)
 {
-    uint32_t oldest = (uint32_t)(id_ms(id) / HOUR_MS);
     uint32_t likely = done_bucket(id_ms(id), e->config.keep_ms);
     bool pending = false;
     enum err rc;
@@ -173,7 +173,7 @@ enum err done_find(struct engine *e, struct gather *g, const struct id *id,
     }
     if (pending)
         return ERR_PENDING;
-    for (uint32_t i = bucket_at(e, oldest); i < e->buckets_n; i++) {
+    for (uint32_t i = 0; i < e->buckets_n; i++) {
         *bucket = e->buckets[i];
         if (*bucket >= likely && *bucket <= likely + 24)
             continue;

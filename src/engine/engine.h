@@ -1,9 +1,8 @@
 /* The scheduler: queues, jobs, leases, retries.
  *
- *   commands --- engine_add(), engine_lease(), ... ---> engine --- rows --->
- * store server ----- engine_tick(), engine_reap(), ------->    |
- *                engine_commit()                           +--- events --->
- * server
+ *   commands --- engine_add() ... --->+--------+--- rows ----> store
+ *                                      | engine |
+ *   server --- engine_tick() ... ----->+--------+--- events --> server
  *
  * The engine is a function of its inputs: it reads no clock, no socket and no
  * random source (a seed is given), it does not log. Time comes in as

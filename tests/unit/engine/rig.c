@@ -335,3 +335,21 @@ struct queue_view rig_queue(struct rig *r, const char *queue)
     assert_int_equal(rc, ERR_OK);
     return v;
 }
+
+struct chore_view rig_chore(struct rig *r, struct id id)
+{
+    char text[ID_TEXT_LEN];
+    struct chore_view v;
+    id_text(&id, text);
+    assert_int_equal(
+        engine_chore(r->engine, slice_of(text, ID_TEXT_LEN), &v, &r->err),
+        ERR_OK);
+    return v;
+}
+
+void rig_until_done(struct rig *r, struct id id)
+{
+    for (int i = 0; i < 1000 && rig_chore(r, id).finished_ms == 0; i++)
+        rig_pass(r, 1);
+    assert_string_equal(rig_chore(r, id).state.data, "done");
+}

@@ -85,6 +85,10 @@ uint32_t rig_executions(struct rig *r, struct id id);
 enum job_state rig_state(struct rig *r, struct id id); /* 0: not found */
 struct queue_view rig_queue(struct rig *r, const char *queue);
 
+struct chore_view rig_chore(struct rig *r, struct id id);
+/* Time passes until the chore is done. */
+void rig_until_done(struct rig *r, struct id id);
+
 #define GIVEN(NAME) ((uint64_t)1 << JOPT_##NAME)
 
 #endif

@@ -32,17 +32,6 @@ static void fill(struct rig *r, const char *queue, int n)
     rig_step(r);
 }
 
-static struct chore_view chore(struct rig *r, struct id id)
-{
-    char text[ID_TEXT_LEN];
-    struct chore_view v;
-    id_text(&id, text);
-    assert_int_equal(
-        engine_chore(r->engine, slice_of(text, ID_TEXT_LEN), &v, &r->err),
-        ERR_OK);
-    return v;
-}
-
 static struct id bulk(struct rig *r, struct bulk_params p)
 {
     struct id id;
@@ -163,13 +152,13 @@ static void a_chore_cancels_what_fits_and_survives_a_restart(void **state)
         rig_step(r);
         rig_restart(r);
     }
-    assert_true(chore(r, id).done > 0);
-    assert_true(chore(r, id).done < 500);
+    assert_true(rig_chore(r, id).done > 0);
+    assert_true(rig_chore(r, id).done < 500);
     rig_add(r, "q", "late", NULL); /* in the same millisecond, or later */
     r->now.wall_ms += 5;
     struct id late = rig_add(r, "q", "late", NULL).id;
     rig_pass(r, 0);
-    struct chore_view v = chore(r, id);
+    struct chore_view v = rig_chore(r, id);
     assert_string_equal(v.state.data, "done");
     assert_in_range(v.done, 500, 501);
     assert_int_equal(v.refused, 0);
@@ -197,7 +186,7 @@ static void a_retry_of_all_does_not_take_back_what_fails_again(void **state)
         if (rig_lease(r, "q", 1) == 1)
             assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
     }
-    assert_int_equal(chore(r, id).done, 100);
+    assert_int_equal(rig_chore(r, id).done, 100);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_FAILED], 100);
 }
 
@@ -210,22 +199,22 @@ static void a_dry_run_counts_and_a_rate_slows_down(void **state)
     struct bulk_params p = {.verb = MANAGE_RUNNOW, .filter = &f, .dry = true};
     struct id dry = bulk(r, p);
     rig_pass(r, 0);
-    assert_int_equal(chore(r, dry).matched, 30);
-    assert_int_equal(chore(r, dry).done, 0);
+    assert_int_equal(rig_chore(r, dry).matched, 30);
+    assert_int_equal(rig_chore(r, dry).done, 0);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_SCHEDULED], 30);
     p.dry = false;
     p.rate = 10;
     struct id slow = bulk(r, p);
     for (int i = 0; i < 10; i++)
         rig_pass(r, 100);
-    assert_in_range(chore(r, slow).done, 9, 12);
+    assert_in_range(rig_chore(r, slow).done, 9, 12);
     char text[ID_TEXT_LEN];
     id_text(&slow, text);
     assert_int_equal(engine_chore_cancel(r->engine, slice_of(text, ID_TEXT_LEN),
                                          r->now, &r->err),
                      ERR_OK);
     rig_pass(r, 10000);
-    assert_in_range(chore(r, slow).done, 9, 12);
+    assert_in_range(rig_chore(r, slow).done, 9, 12);
 }
 
 static void
@@ -251,8 +240,8 @@ a_restart_within_a_block_of_the_index_counts_nothing_twice(void **state)
         rig_step(r);
         rig_restart(r);
     }
-    assert_string_equal(chore(r, dry).state.data, "done");
-    assert_int_equal(chore(r, dry).matched, 600);
+    assert_string_equal(rig_chore(r, dry).state.data, "done");
+    assert_int_equal(rig_chore(r, dry).matched, 600);
 }
 
 static void a_deletion_leaves_the_counters_right(void **state)
@@ -265,8 +254,7 @@ static void a_deletion_leaves_the_counters_right(void **state)
                            .states = (1u << JOB_RUNNING) - 2};
     struct id id =
         bulk(r, (struct bulk_params){.verb = MANAGE_DELETE, .filter = &f});
-    for (int i = 0; i < 100 && chore(r, id).finished_ms == 0; i++)
-        rig_pass(r, 1);
+    rig_until_done(r, id);
     struct queue_view v = rig_queue(r, "q");
     assert_int_equal(v.jobs[JOB_READY] + v.jobs[JOB_SCHEDULED], 0);
     assert_int_equal(v.jobs[JOB_RUNNING], 3);

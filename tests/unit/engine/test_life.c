@@ -75,6 +75,20 @@ static void a_clock_that_is_set_back_is_followed(void **state)
     assert_string_equal(r->payload, "second");
 }
 
+static void a_job_from_the_future_is_found_when_it_has_ended(void **state)
+{
+    struct rig *r = *state;
+    const uint64_t year_ms = (uint64_t)365 * 86400 * 1000;
+    struct job_options o = {.given = GIVEN(KEEP), .keep_ms = 3600000};
+    r->now.wall_ms += year_ms;
+    struct id id = rig_add(r, "q", "x", &o).id;
+    r->now.wall_ms -= year_ms;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    rig_restart(r);
+    assert_int_equal(rig_state(r, id), JOB_COMPLETED);
+}
+
 static void higher_priority_goes_first(void **state)
 {
     struct rig *r = *state;
@@ -389,6 +403,7 @@ int main(void)
         TEST(jobs_leave_in_the_order_they_came),
         TEST(a_corrected_clock_does_not_change_the_order),
         TEST(a_clock_that_is_set_back_is_followed),
+        TEST(a_job_from_the_future_is_found_when_it_has_ended),
         TEST(higher_priority_goes_first),
         TEST(a_delayed_job_is_never_leased_early),
         TEST(a_failed_job_is_retried_until_its_budget_is_used_up),

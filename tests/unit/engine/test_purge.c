@@ -4,17 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct chore_view chore(struct rig *r, struct id id)
-{
-    char text[ID_TEXT_LEN];
-    struct chore_view v;
-    id_text(&id, text);
-    assert_int_equal(
-        engine_chore(r->engine, slice_of(text, ID_TEXT_LEN), &v, &r->err),
-        ERR_OK);
-    return v;
-}
-
 static struct id purge(struct rig *r, const char *queue)
 {
     struct id id;
@@ -36,13 +25,6 @@ static void fill(struct rig *r, const char *queue, int n)
     }
     r->check = true;
     rig_step(r);
-}
-
-static void until_done(struct rig *r, struct id id)
-{
-    for (int i = 0; i < 1000 && chore(r, id).finished_ms == 0; i++)
-        rig_pass(r, 1);
-    assert_string_equal(chore(r, id).state.data, "done");
 }
 
 static uint64_t waiting(struct rig *r, const char *queue)
@@ -95,8 +77,8 @@ static void nothing_purged_is_seen_although_its_rows_are_there(void **state)
     assert_int_equal(rig_lease(r, "q", 3), 3);
     struct id running = r->ids[0];
     struct id id = purge(r, "q");
-    assert_int_equal(chore(r, id).done, 0);
-    assert_int_equal(chore(r, id).matched, 300);
+    assert_int_equal(rig_chore(r, id).done, 0);
+    assert_int_equal(rig_chore(r, id).matched, 300);
     assert_true(rows(r, FAMILY_JOBS) == 303);
     for (int pass = 0; pass < 2; pass++) {
         assert_int_equal(waiting(r, "q"), 0);
@@ -116,8 +98,8 @@ static void nothing_purged_is_seen_although_its_rows_are_there(void **state)
         assert_int_equal(res.n, 3);
         rig_restart(r); /* the same after a crash */
     }
-    until_done(r, id);
-    assert_int_equal(chore(r, id).done, 300);
+    rig_until_done(r, id);
+    assert_int_equal(rig_chore(r, id).done, 300);
     assert_int_equal(rows(r, FAMILY_JOBS), 3);
     assert_int_equal(rows(r, FAMILY_READY), 0);
     assert_int_equal(rows(r, FAMILY_DUE), 0);
@@ -137,8 +119,8 @@ static void what_comes_after_a_purge_stays(void **state)
     struct id fresh = rig_add(r, "q", "y", NULL).id; /* the same millisecond */
     struct job_options o = {.given = GIVEN(DELAY), .delay_ms = 100};
     struct id late = rig_add(r, "q", "z", &o).id;
-    until_done(r, id);
-    assert_int_equal(chore(r, id).done, 50);
+    rig_until_done(r, id);
+    assert_int_equal(rig_chore(r, id).done, 50);
     assert_int_equal(rig_state(r, fresh), JOB_READY);
     assert_int_equal(rig_state(r, late), JOB_SCHEDULED);
     rig_restart(r);
@@ -160,7 +142,7 @@ static void a_running_job_outlives_the_purge_however_it_comes_back(void **state)
     struct id id = purge(r, "q");
     assert_int_equal(rig_release(r, slice_str(tokens[0])), ERR_OK);
     assert_int_equal(rig_state(r, ids[0]), JOB_READY);
-    until_done(r, id);
+    rig_until_done(r, id);
     rig_restart(r); /* their lane is no more */
     struct slice undone = slice_str(tokens[1]);
     engine_lease_undo(r->engine, &undone, 1, r->now);
@@ -190,14 +172,14 @@ static void a_crash_in_the_middle_repeats_and_forgets_nothing(void **state)
     struct id id = purge(r, "q");
     uint64_t done = 0;
     int steps = 0;
-    while (chore(r, id).finished_ms == 0 && ++steps < 1000) {
+    while (rig_chore(r, id).finished_ms == 0 && ++steps < 1000) {
         engine_set_watch(r->engine, look, &w);
         (void)engine_tick(r->engine, r->now);
         rig_step(r);
-        assert_true(chore(r, id).done >= done);
-        done = chore(r, id).done;
+        assert_true(rig_chore(r, id).done >= done);
+        done = rig_chore(r, id).done;
         rig_restart(r);
-        assert_int_equal(chore(r, id).done, done);
+        assert_int_equal(rig_chore(r, id).done, done);
     }
     assert_true(steps > 15);
     assert_int_equal(done, 200);
@@ -218,7 +200,7 @@ static void long_stretches_go_by_range(void **state)
     r->check = true;
     rig_step(r);
     store_get_stats(r->store, &before);
-    until_done(r, purge(r, "q"));
+    rig_until_done(r, purge(r, "q"));
     store_get_stats(r->store, &after);
     assert_true(after.changes - before.changes < 1000);
     assert_int_equal(rows(r, FAMILY_JOBS), 2);
@@ -238,7 +220,7 @@ static void what_was_purged_does_not_become_due(void **state)
     rig_step(r);
     assert_int_equal(waiting(r, "q"), 0);
     assert_int_equal(rig_lease(r, "q", 5), 0);
-    until_done(r, id);
+    rig_until_done(r, id);
     assert_int_equal(rows(r, FAMILY_JOBS) + rows(r, FAMILY_DUE), 0);
 }
 
@@ -262,7 +244,7 @@ static void names_and_unique_keys_are_free_at_once(void **state)
     assert_int_equal(rig_manage_name(r, cancel, p.name), ERR_NOTFOUND);
     assert_int_equal(rig_try_add(r, &p, &new), ERR_OK);
     assert_true(new.created);
-    until_done(r, id);
+    rig_until_done(r, id);
     /* The new one still has both. */
     assert_int_equal(rig_try_add(r, &p, &again), ERR_EXISTS);
     p.name = SLICE_EMPTY;
@@ -293,7 +275,7 @@ static void what_lies_beside_a_job_goes_too(void **state)
                      ERR_OK);
     assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
     assert_int_equal(rig_nack(r, r->token[1]), ERR_OK);
-    until_done(r, purge(r, "q"));
+    rig_until_done(r, purge(r, "q"));
     assert_int_equal(rows(r, FAMILY_JOBS), 0);
     assert_int_equal(rows(r, FAMILY_BODIES), 0);
     assert_int_equal(rows(r, FAMILY_DUE), 0);
@@ -311,21 +293,21 @@ static void a_second_purge_joins_the_first(void **state)
         (void)engine_tick(r->engine, r->now);
         rig_step(r);
     }
-    assert_true(chore(r, id).done > 0);
-    assert_true(chore(r, id).done < 100);
+    assert_true(rig_chore(r, id).done > 0);
+    assert_true(rig_chore(r, id).done < 100);
     fill(r, "q", 40);
     struct id again = purge(r, "q");
     assert_true(id_eq(&again, &id));
-    assert_int_equal(chore(r, id).matched, 140);
+    assert_int_equal(rig_chore(r, id).matched, 140);
     assert_int_equal(waiting(r, "q"), 0);
-    until_done(r, id);
-    assert_int_equal(chore(r, id).done, 140);
+    rig_until_done(r, id);
+    assert_int_equal(rig_chore(r, id).done, 140);
     assert_int_equal(rows(r, FAMILY_JOBS), 0);
     /* A third one is another. */
     fill(r, "q", 10);
     again = purge(r, "q");
     assert_false(id_eq(&again, &id));
-    until_done(r, again);
+    rig_until_done(r, again);
     assert_int_equal(rows(r, FAMILY_JOBS), 0);
 }
 
@@ -339,7 +321,7 @@ static void a_purge_cannot_be_called_back(void **state)
     assert_int_equal(engine_chore_cancel(r->engine, slice_of(text, ID_TEXT_LEN),
                                          r->now, &r->err),
                      ERR_STATE);
-    until_done(r, id);
+    rig_until_done(r, id);
     assert_int_equal(
         engine_purge(r->engine, SLICE_LIT("no"), r->now, &id, &r->err),
         ERR_NOTFOUND);
@@ -363,7 +345,7 @@ static void parked_jobs_go_and_their_names_stay_usable(void **state)
     assert_int_equal(rig_queue(r, "other").jobs[JOB_RUNNING], 1);
     struct id id = purge(r, "q");
     assert_int_equal(waiting(r, "q"), 0);
-    until_done(r, id);
+    rig_until_done(r, id);
     assert_int_equal(waiting(r, "other"), 19);
     assert_int_equal(rows(r, FAMILY_PARKED) + rows(r, FAMILY_READY), 19);
     rig_add(r, "q", "x", &o);
@@ -402,8 +384,8 @@ static void a_hundred_owners_lanes_die_and_live_again(void **state)
         assert_int_equal(rig_lease(r, "q", 10), 0);
         if (round == 1)
             rig_restart(r);
-        until_done(r, id);
-        assert_int_equal(chore(r, id).done, 250);
+        rig_until_done(r, id);
+        assert_int_equal(rig_chore(r, id).done, 250);
     }
     struct engine_stats s;
     engine_get_stats(r->engine, &s);
