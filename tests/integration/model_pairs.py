@@ -201,6 +201,8 @@ class Pairs:
             return [self.q], None
         if command == "job.progress":
             return [self.token(), "50"], None
+        if command in ("job.checkpoint", "job.effect"):
+            return [self.token(), "x"], None
         if command in ("job.ack", "job.nack", "job.extend", "job.release"):
             return [self.token()], None
         if command in ("job.list", "job.count"):

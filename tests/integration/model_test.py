@@ -3,8 +3,9 @@
 
 A model of jobs, written apart from the server, and the real server over a
 socket: every pair of options of every command (model_pairs.py), every pair of
-operations on a job in every state (model_verbs.py), then a random life of many
-jobs with crashes of the server in between. Closes with "N passed, N failed"."""
+operations on a job in every state (model_verbs.py), values that cannot be for
+every word (model_bad.py), then a random life of many jobs with crashes of the
+server in between. Closes with "N passed, N failed"."""
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 
+from model_bad import Bad
 from model_lib import fields
 from model_pairs import Pairs
 from model_verbs import Verbs
@@ -213,6 +215,7 @@ def main():
         # What these two ask for is not killed: it need not be synced.
         server.client.ask("CONFIG", "SET", "appendfsync", "everysec")
         Pairs(server.client.ask, check, Refused).run()
+        Bad(server.client.ask, check, Refused).run()
         Verbs(server.client.ask, check, Refused).run()
         server.client.ask("CONFIG", "SET", "appendfsync", "always")
         model = Model(server, seed)
