@@ -14,7 +14,6 @@ enum {
     READ_MIN = 16 * 1024,    /* room for a read into a client's own buffer */
     READ_MAX = 1024 * 1024,  /* the same inside a long argument */
     WAITING_MAX = 64 * 1024, /* input kept behind a command that waits */
-    SLICE_US = 250,          /* of one client, before the others' turn */
 };
 
 static void hold(struct client *c)
@@ -61,7 +60,7 @@ static void protocol_error(struct client *c, const char *text)
 static bool slice_is_over(struct client *c, uint64_t begin_us)
 {
     struct server *s = c->server;
-    if (s->now_us - begin_us < SLICE_US || c->conn == NULL ||
+    if (s->now_us - begin_us < s->slice_us || c->conn == NULL ||
         list_linked(&c->closing))
         return false;
     if (!list_linked(&c->resume))

@@ -20,6 +20,7 @@
 
 enum {
     READ_CAP = 64 * 1024,
+    SLICE_US = 250,    /* shorter ones cost deep pipelines their rate */
     OTHER_FILES = 1024 /* the log, RocksDB, listeners */
 };
 
@@ -99,6 +100,7 @@ struct server *server_bare(struct conf *conf)
     server_refresh(s);
     s->started_wall_ms = s->now.wall_ms;
     s->started_mono_ms = s->polled_ms = s->now.mono_ms;
+    s->slice_us = UINT32_MAX; /* tests do not depend on the time */
     s->read_cap = READ_CAP;
     s->read_buf = (char *)mem_alloc(s->read_cap);
     server_commands_init(s);
@@ -140,6 +142,7 @@ static void raise_file_limit(const struct config *cf)
 enum err server_new(struct server **out, struct conf *conf, struct errbuf *e)
 {
     struct server *s = server_bare(conf);
+    s->slice_us = SLICE_US;
     raise_file_limit(s->cf);
     enum err rc = loop_new(&s->loop, e);
     if (rc == ERR_OK)

@@ -160,6 +160,7 @@ struct server {
     struct now now;  /* read once per wake-up of the loop */
     uint64_t now_us; /* monotonic, after the last command */
     uint32_t tick_commands;
+    uint32_t slice_us;         /* of one client, before the others' turn */
     bool tick_dirty;           /* something ran since the last commit */
     bool input_held;           /* too much is unsynced: nobody is read */
     bool paused_writes_only;   /* CLIENT PAUSE ... WRITE */

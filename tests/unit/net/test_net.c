@@ -1,6 +1,8 @@
 /* Loop, listeners and connections, on real sockets of this machine. */
 #include "unit.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,6 +290,35 @@ static void a_connection_is_told_what_it_asked_for(void **state)
     loop_free(&l);
 }
 
+static int option(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t len = sizeof(value);
+    assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+    return value;
+}
+
+static void a_silent_peer_is_probed(void **state)
+{
+    (void)state;
+    struct loop *l = begin();
+    struct addr peer = {.kind = ADDR_IP4, .ip = {127, 0, 0, 1}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    struct conn *c = conn_new(l, fd, &peer, &ops, NULL);
+    conn_keepalive(c, 300);
+    conn_no_delay(c);
+    assert_int_equal(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+    assert_int_equal(option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 300);
+    assert_int_equal(option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 100);
+    assert_int_equal(option(fd, IPPROTO_TCP, TCP_KEEPCNT), 3);
+    assert_true(option(fd, IPPROTO_TCP, TCP_NODELAY) != 0);
+    conn_keepalive(c, 0);
+    assert_int_equal(option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+    conn_free(&c);
+    loop_free(&l);
+}
+
 static void addresses_are_printed_as_redis_does(void **state)
 {
     (void)state;
@@ -321,6 +352,7 @@ int main(void)
         cmocka_unit_test(
             without_descriptors_a_connection_is_closed_not_spun_on),
         cmocka_unit_test(a_connection_is_told_what_it_asked_for),
+        cmocka_unit_test(a_silent_peer_is_probed),
         cmocka_unit_test(addresses_are_printed_as_redis_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

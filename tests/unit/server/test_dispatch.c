@@ -2,10 +2,14 @@
 #include "unit.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/addr.h"
 #include "net/loop.h"
 #include "rig.h"
+#include "server/input.h"
+#include "server/tick.h"
 
 static void check(struct rig *r, int fd, const char *sent, const char *got)
 {
@@ -176,6 +180,68 @@ static void a_tick_is_one_entry(void **state)
     rig_end(&r);
 }
 
+static void one_turn(struct rig *r)
+{
+    loop_wake(r->s->loop);
+    server_turn(r->s);
+}
+
+/* Each command is a slice: the other's only one is answered between them. */
+static void a_long_pipeline_lets_the_others_in(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    r.s->slice_us = 0;
+    int a = rig_connect(&r), b = rig_connect(&r);
+    rig_turn(&r);
+    rig_send(a, "T.FREE\r\nT.PUT a\r\nT.FREE\r\nT.FREE\r\nT.FR");
+    one_turn(&r);
+    assert_string_equal(rig_read(a), "+FREE\r\n");
+    rig_send(a, "EE\r\n"); /* is read when the rest has run */
+    rig_send(b, "T.FREE\r\n");
+    one_turn(&r);
+    assert_string_equal(rig_read(a), "+PUT\r\n");
+    assert_string_equal(rig_read(b), "+FREE\r\n");
+    shutdown(a, SHUT_WR);
+    rig_turn(&r);
+    rig_turn(&r);
+    assert_string_equal(rig_read(a), "+FREE\r\n+FREE\r\n+FREE\r\n");
+    assert_string_equal(rig_read(a), "(closed)");
+    close(a);
+    close(b);
+    rig_end(&r);
+}
+
+/* What a peer that closed its half has sent is run to its end, also if the end
+ * was seen while its input was held. */
+static void the_end_of_a_peer_does_not_cut_its_pipeline(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    r.s->slice_us = 0;
+    int a = rig_connect(&r), b = rig_connect(&r);
+    rig_send(a, "T.FREE\r\nT.FREE\r\nT.FREE\r\nT.FREE\r\n");
+    one_turn(&r);
+    client_by_id(r.s, 1)->flags |= CLIENT_HELD;
+    input_end(client_by_id(r.s, 1));
+    rig_turn(&r);
+    rig_turn(&r);
+    assert_string_equal(rig_read(a), "+FREE\r\n+FREE\r\n+FREE\r\n+FREE\r\n");
+    /* One that is killed meanwhile is forgotten. */
+    rig_send(b, "T.FREE\r\nT.FREE\r\nT.FREE\r\n");
+    one_turn(&r);
+    client_kill(client_by_id(r.s, 2));
+    rig_turn(&r);
+    assert_string_equal(rig_read(b), "+FREE\r\n");
+    assert_string_equal(rig_read(b), "(closed)");
+    assert_true(list_empty(&r.s->sliced));
+    close(a);
+    close(b);
+    rig_end(&r);
+}
+
 static void a_second(struct rig *r)
 {
     r->s->cron_count = 9;
@@ -255,6 +321,38 @@ static void too_many_clients_are_told(void **state)
     rig_end(&r);
 }
 
+/* From another machine: nobody may come in while there is no password. */
+static const char *said_to_a_stranger(struct rig *r)
+{
+    struct addr stranger = {.kind = ADDR_IP4, .ip = {10, 0, 0, 7}, .port = 9};
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    client_accept(pair[1], &stranger, r->s);
+    (void)send(pair[0], "T.FREE\r\n", 8, MSG_NOSIGNAL);
+    rig_turn(r);
+    const char *got = rig_read(pair[0]);
+    close(pair[0]);
+    rig_turn(r);
+    return got;
+}
+
+static void protected_mode_turns_strangers_away(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    assert_memory_equal(said_to_a_stranger(&r), "-DENIED Belfry is ", 18);
+    assert_int_equal(r.s->client_count, 0);
+    assert_int_equal(r.s->stats.rejected, 1);
+    rig_end(&r);
+    rig_begin(&r, "requirepass secret\n", NULL);
+    assert_memory_equal(said_to_a_stranger(&r), "-NOAUTH ", 8);
+    rig_end(&r);
+    rig_begin(&r, "protected-mode no\n", NULL);
+    assert_string_equal(said_to_a_stranger(&r), "+FREE\r\n");
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +369,9 @@ int main(void)
         cmocka_unit_test(the_soft_limit_closes_after_its_time),
         cmocka_unit_test(a_client_can_end_itself_in_the_middle_of_its_pipeline),
         cmocka_unit_test(too_many_clients_are_told),
+        cmocka_unit_test(a_long_pipeline_lets_the_others_in),
+        cmocka_unit_test(the_end_of_a_peer_does_not_cut_its_pipeline),
+        cmocka_unit_test(protected_mode_turns_strangers_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
