@@ -19,6 +19,18 @@ start_server {tags {jobs}} {
         }
         assert_equal {} [r job.lease q]
     }
+    test {ten thousand in one call, in their order, also after a crash} {
+        set payloads {}
+        for {set i 0} {$i < 10000} {incr i} {lappend payloads $i}
+        set ids [r job.addm many 10000 {*}$payloads]
+        assert_equal 10000 [llength $ids]
+        assert_equal $ids [lsort -unique $ids]
+        restart_server KILL
+        assert_equal 10000 [dict get [r queue.info many] ready]
+        set jobs [r job.lease many COUNT 50]
+        assert_equal [lrange $payloads 0 49] [lmap j $jobs {dict get $j payload}]
+        assert_equal 9999 [dict get [r job.get [lindex $ids end]] payload]
+    }
     test {all or none} {
         assert_error "LIMIT *" {
             r job.addm big 2 small [string repeat x 1100000]
