@@ -54,11 +54,17 @@ static void reply_one(void *ud, const struct schedule_time *t)
     reply_field_int(l->r, "fold", t->fold);
 }
 
-/* A schedule of that name, else a pattern; a blank says that it is none. */
+/* A blank says that it is none. */
+static bool is_name(struct slice what)
+{
+    return what.len <= 128 && memchr(what.data, ' ', what.len) == NULL;
+}
+
+/* A schedule of that name, else a pattern. */
 static enum err find(struct cmd_ctx *c, struct schedule_view *v)
 {
     const struct schedule_next_args *a = c->args;
-    if (a->what.len <= 128 && memchr(a->what.data, ' ', a->what.len) == NULL) {
+    if (is_name(a->what)) {
         enum err rc =
             engine_schedule_get(c->engine, c->gather, a->what, v, &c->e);
         if (rc != ERR_NOTFOUND)
@@ -90,6 +96,8 @@ static enum err next_exec(struct cmd_ctx *c)
                             cmd_given(c, "COUNT") ? a->count : 1, reply_one, &l,
                             &c->e);
     reply_array_end(c->reply, m, l.n);
+    if (rc == ERR_SYNTAX && v.name.len == 0 && is_name(a->what))
+        err_wrap(&c->e, "no schedule has this name, and as a pattern");
     return rc;
 }
 
@@ -116,7 +124,9 @@ static const struct opt opts[] = {
 const struct command cmd_schedule_next = {
     .name = "SCHEDULE.NEXT",
     .group = "schedules",
-    .summary = "Show the next times of a schedule or of any pattern.",
+    .summary =
+        "Show the next times of a schedule or of any pattern; whether it is "
+        "paused, and MAX, do not matter.",
     .since = "0.1",
     .reply = "an array of objects: at_ms, local, gap (stands for a time that "
              "the clock skips), fold (the clock shows it twice)",

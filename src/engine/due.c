@@ -266,10 +266,16 @@ static enum err fire(struct engine *e, struct member *m, struct now now,
     return rc;
 }
 
-/* Many schedules have midnight in common, and make more bytes than the disk can
- * sync at once. They stop before the server stops taking in commands for the
- * same reason, so that other clients wait for a sync or two, not for them all.
- */
+static bool makes_many(const struct member *m)
+{
+    return member_kind(m) == DUE_SCHEDULE ||
+           member_kind(m) == DUE_SCHEDULE_FILL;
+}
+
+/* Many schedules have midnight in common, or one is filled up, which makes more
+ * bytes than the disk can sync at once. They stop before the server stops
+ * taking in commands for the same reason, so that other clients wait for a sync
+ * or two, not for them all. */
 bool due_held(const struct engine *e)
 {
     return store_acked(e->store) < store_last(e->store) &&
@@ -290,7 +296,7 @@ bool due_step(struct engine *e, struct now now, uint32_t ops)
             rc = refill(e, e->timer_gather, &err);
         } else if (member_ms(m) > now.wall_ms) {
             return false;
-        } else if (member_kind(m) == DUE_SCHEDULE && due_held(e)) {
+        } else if (makes_many(m) && due_held(e)) {
             return false;
         } else {
             rc = fire(e, m, now, &err);

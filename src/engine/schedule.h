@@ -28,7 +28,8 @@
  *
  * Invariants (schedules_check() verifies them):
  *  1. A schedule that is not paused and has a next occurrence has an alarm at
- *     exactly due_ms. Alarms at other times are void: they do nothing.
+ *     exactly due_ms; while its zone cannot be read, one a minute later. An
+ * alarm before due_ms is void: it does nothing.
  *  2. next_ms is later than every nominal time that was decided, except after
  *     RESUME or SET, where the occurrence keys tell what has been.
  *  3. `live` is the number of KEY_SCHEDULE rows of the schedule, each of which

@@ -8,7 +8,6 @@
 #include "engine/schedule_impl.h"
 
 #define FILL_SLICE 50
-#define AGAIN_MS 60000
 
 enum err engine_schedule_run(struct engine *e, struct gather *g,
                              struct slice name, struct now now, struct id *job,
@@ -198,7 +197,8 @@ enum err schedule_fill(struct engine *e, struct gather *g, uint64_t at_ms,
     if (rc == ERR_OK) {
         rc = plan_make(&p, &s.timing, s.set.name, err);
         if (rc != ERR_OK) /* its zone cannot be read: it may come back */
-            schedule_due(e, id, DUE_SCHEDULE_FILL, now.wall_ms + AGAIN_MS);
+            schedule_due(e, id, DUE_SCHEDULE_FILL,
+                         now.wall_ms + SCHEDULE_AGAIN_MS);
         else
             rc = fill_slice(e, g, &s, &p, &f, at_ms, now, err);
     }

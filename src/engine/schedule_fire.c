@@ -1,7 +1,7 @@
 /* The alarm of a schedule.
  *
  *     due_step() -> schedule_fire():
- *       1. read settings and state; an alarm that is not theirs is void;
+ *       1. read settings and state; an alarm before due_ms is void;
  *       2. misfire: how late is it, which occurrence stands for those passed?
  *       3. overlap: make the job, buffer the occurrence, skip it, or stop the
  *          jobs that are live;
@@ -377,10 +377,12 @@ enum err schedule_fire(struct engine *e, struct gather *g, uint64_t at_ms,
     enum err rc = schedule_load(e, g, id, &s, err);
     if (rc == ERR_PENDING)
         look_ahead(e, g, now);
-    if (rc == ERR_OK && s.st.next_ms > 0 && s.st.due_ms == at_ms) {
+    if (rc == ERR_OK && s.st.next_ms > 0 && s.st.due_ms <= at_ms) {
         rc = plan_make(&p, &s.timing, s.set.name, err);
         if (rc == ERR_OK)
             rc = fire(e, g, &s, &p, now, err);
+        else /* its zone cannot be read: it may come back */
+            schedule_due(e, id, DUE_SCHEDULE, now.wall_ms + SCHEDULE_AGAIN_MS);
     }
     plan_release(&p);
     schedule_release(&s);

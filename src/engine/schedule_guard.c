@@ -6,8 +6,7 @@
  * mended, counted and reported. If the zones' data changed, next times are
  * looked for again.
  *
- * Alarms too many need no search: one that is not at due_ms does nothing, and
- * goes.
+ * Alarms too many need no search: one before due_ms does nothing, and goes.
  */
 #include "engine/schedule_impl.h"
 

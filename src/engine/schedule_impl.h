@@ -16,6 +16,9 @@
 #include "engine/core.h"
 #include "engine/schedule.h"
 
+/* When its zone could not be read. */
+#define SCHEDULE_AGAIN_MS 60000
+
 /* --- schedule_plan.c ----------------------------------------------------- */
 
 struct plan {

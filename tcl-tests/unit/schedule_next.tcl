@@ -23,6 +23,7 @@ start_server {tags {schedules}} {
     }
     test {a pattern that cannot be read is told} {
         assert_error "ERR*column*" {r schedule.next "99 * * * *"}
-        assert_error "ERR*" {r schedule.next no-such-schedule}
+        assert_error "ERR*no schedule has this name*5 fields*" \
+            {r schedule.next no-such-schedule}
     }
 }

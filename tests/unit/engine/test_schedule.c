@@ -1045,6 +1045,51 @@ static void new_rules_of_a_zone_move_the_next_time(void **state)
     zone_set_dir("/usr/share/zoneinfo");
 }
 
+/* A package of zones is half-way through its upgrade while the server starts.
+ */
+static void a_zone_that_cannot_be_read_is_waited_for(void **state)
+{
+    struct rig *r = *state;
+    char dir[] = "/tmp/belfry-zone-XXXXXX", path[64];
+    uint64_t paused;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/Gone", dir);
+    copy_zone("/usr/share/zoneinfo/Asia/Tokyo", path);
+    zone_set_dir(dir);
+    struct schedule_params p = cron("s", "* * * * *");
+    p.timing.zone = SLICE_LIT("Gone");
+    uint64_t next = set(r, &p);
+    assert_int_equal(engine_schedule_backfill(r->engine, NULL, p.name,
+                                              r->now.wall_ms - 9 * MINUTE,
+                                              r->now.wall_ms, r->now, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    unlink(path);
+    zone_set_dir(dir);
+    r->check = false; /* its alarm is elsewhere for a while */
+    rig_restart(r);
+    rig_pass(r, next - r->now.wall_ms);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 0);
+    assert_true(r->events[EVENT_ENGINE_FAULT] > 0);
+    copy_zone("/usr/share/zoneinfo/Asia/Tokyo", path);
+    rig_pass(r, MINUTE);
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, 1);
+    r->check = true;
+    rig_step(r);
+    assert_int_equal(get(r, "s").fired, 1);
+    assert_int_equal(get(r, "s").manual, 10);
+    unlink(path);
+    zone_set_dir(dir);
+    assert_int_equal(engine_schedule_pause(r->engine, NULL, p.name, true,
+                                           r->now, &paused, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    rmdir(dir);
+    zone_set_dir("/usr/share/zoneinfo");
+}
+
 /* Slice by slice the alarm gets later than planned, which is no new rule. */
 static void the_guardian_leaves_an_alarm_that_displaces_alone(void **state)
 {
@@ -1142,6 +1187,7 @@ int main(void)
         TEST(a_list_goes_on_where_it_stopped_looking),
         TEST(the_guardian_mends_what_was_broken),
         TEST(new_rules_of_a_zone_move_the_next_time),
+        TEST(a_zone_that_cannot_be_read_is_waited_for),
         TEST(the_guardian_leaves_an_alarm_that_displaces_alone),
         TEST(many_schedules_fire_and_cost_no_memory),
     };
