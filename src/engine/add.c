@@ -69,6 +69,26 @@ static void draft_retry(struct engine *e, struct draft *d)
     memcpy(&d->m.factor, &factor, sizeof(factor));
 }
 
+static void draft_unique(struct draft *d, struct now now)
+{
+    const struct job_options *o = d->o;
+    struct rec_more *m = &d->m;
+    if (!option_given(o, JOPT_UNIQUE))
+        return;
+    m->unique = o->unique;
+    m->unique_scope = (uint8_t)o->scope;
+    m->unique_while = (uint8_t)o->unique_while;
+    /* A debounced job that runs must not swallow what comes then. */
+    if (option_given(o, JOPT_DEBOUNCE) && !option_given(o, JOPT_WHILE))
+        m->unique_while = WHILE_WAITING;
+    if (option_given(o, JOPT_FOR)) {
+        m->unique_for_ms = o->for_ms;
+        d->for_until_ms = now.wall_ms + o->for_ms;
+    } else {
+        d->r.flags |= JOBF_UNIQUE;
+    }
+}
+
 static void draft_more(struct engine *e, struct draft *d,
                        const struct add_params *p, struct now now)
 {
@@ -105,20 +125,7 @@ static void draft_more(struct engine *e, struct draft *d,
         m->deadline_at_ms = now.wall_ms + o->deadline_ms;
         d->r.flags |= JOBF_DEADLINE;
     }
-    if (option_given(o, JOPT_UNIQUE)) {
-        m->unique = o->unique;
-        m->unique_scope = (uint8_t)o->scope;
-        m->unique_while = (uint8_t)o->unique_while;
-        /* A debounced job that runs must not swallow what comes then. */
-        if (option_given(o, JOPT_DEBOUNCE) && !option_given(o, JOPT_WHILE))
-            m->unique_while = WHILE_WAITING;
-        if (option_given(o, JOPT_FOR)) {
-            m->unique_for_ms = o->for_ms;
-            d->for_until_ms = now.wall_ms + o->for_ms;
-        } else {
-            d->r.flags |= JOBF_UNIQUE;
-        }
-    }
+    draft_unique(d, now);
     for (uint32_t i = 0; i < o->limits_n; i++)
         list_put(&d->limits, o->limits[i]);
     if (o->limits_n > 0) {
@@ -500,6 +507,78 @@ static enum err draft_place(struct engine *e, struct draft *d,
     return ERR_OK;
 }
 
+/* Is its name or its unique key taken? ERR_OK: neither, or *theirs is set and
+ * results[0] is the reply, or d->replaced is. */
+static enum err examine_keys(struct engine *e, struct gather *g,
+                             struct draft *d, const struct add_params *p,
+                             struct queue *q, struct now now, bool *theirs,
+                             struct add_result *result, struct errbuf *err)
+{
+    struct id other;
+    struct rec_unique holder;
+    enum err rc = ERR_NOTFOUND;
+    if (p->name.len > 0)
+        rc = alias_find(e, g, p->name, &other, err);
+    if (rc == ERR_OK) {
+        char text[ID_TEXT_LEN];
+        id_text(&other, text);
+        return err_set(err, ERR_EXISTS, "ID belongs to job %.*s", ID_TEXT_LEN,
+                       text);
+    }
+    if (rc != ERR_NOTFOUND || !option_given(d->o, JOPT_UNIQUE) ||
+        (q == NULL && d->o->scope != SCOPE_GLOBAL))
+        return rc == ERR_NOTFOUND ? ERR_OK : rc;
+    rc = unique_find(e, g, d->o->scope, q, d->o->unique, now, &holder, err);
+    if (rc == ERR_NOTFOUND)
+        return ERR_OK;
+    d->queue = q;
+    return rc == ERR_OK ? conflict(e, g, d, &holder.job, theirs, result, err)
+                        : rc;
+}
+
+/* May there be so many more? A full queue that drops its oldest does so here,
+ * so nothing may refuse them any more. */
+static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
+                      const struct add_params *p, struct queue *q,
+                      struct now now, struct errbuf *err)
+{
+    enum err rc = ERR_OK;
+    struct owner *o = d->o->owner.len > 0 ? owner_find(e, d->o->owner) : NULL;
+    if (o != NULL)
+        rc = owner_admits(e, o, p->n, now, err);
+    if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
+        queue_live(q) + p->n > q->set.maxlen)
+        rc = queue_full(e, g, q, p->n, now, err);
+    return rc;
+}
+
+/* All that the draft says is good, and nothing has been changed but that names
+ * may have been made. */
+static enum err act(struct engine *e, struct gather *g, struct draft *d,
+                    const struct add_params *p, struct now now,
+                    struct add_result *results, struct errbuf *err)
+{
+    enum err rc = draft_names(e, d, p, err);
+    if (rc != ERR_OK)
+        return rc;
+    draft_make(e, d, p, now);
+    rc = draft_place(e, d, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (d->replaced != NULL) {
+        replace(e, g, d, p->payloads[0], now, &results[0]);
+        d->replaced = NULL;
+    } else {
+        for (uint32_t i = 0; i < p->n; i++)
+            add_one(e, d, p->payloads[i], now, &results[i]);
+        if (d->owner != NULL)
+            owner_added(d->owner, p->n, now);
+    }
+    if (p->idempotency.len > 0)
+        remember_request(e, p, results, now);
+    return ERR_OK;
+}
+
 enum err engine_add(struct engine *e, struct gather *g,
                     const struct add_params *p, struct now now,
                     struct add_result *results, struct errbuf *err)
@@ -531,59 +610,12 @@ enum err engine_add(struct engine *e, struct gather *g,
     if (rc == ERR_OK && h != NULL)
         rc = handler_examine(h, p, err);
     struct queue *q = queue_find(e, p->queue);
-    if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
-        queue_live(q) + p->n > q->set.maxlen)
-        rc = queue_full(e, g, q, p->n, now, err);
-    struct owner *owner = d.o->owner.len > 0 ? owner_find(e, d.o->owner) : NULL;
-    if (rc == ERR_OK && owner != NULL)
-        rc = owner_admits(e, owner, p->n, now, err);
-    if (rc != ERR_OK)
-        return rc;
-
-    if (p->name.len > 0) {
-        struct id other;
-        rc = alias_find(e, g, p->name, &other, err);
-        if (rc == ERR_OK) {
-            char text[ID_TEXT_LEN];
-            id_text(&other, text);
-            return err_set(err, ERR_EXISTS, "ID belongs to job %.*s",
-                           ID_TEXT_LEN, text);
-        }
-        if (rc != ERR_NOTFOUND)
-            return rc;
-    }
-    if (option_given(d.o, JOPT_UNIQUE) &&
-        (q != NULL || d.o->scope == SCOPE_GLOBAL)) {
-        struct rec_unique holder;
-        rc = unique_find(e, g, d.o->scope, q, d.o->unique, now, &holder, err);
-        if (rc == ERR_OK) {
-            d.queue = q;
-            rc = conflict(e, g, &d, &holder.job, &theirs, &results[0], err);
-            if (rc != ERR_OK || theirs)
-                return rc;
-        } else if (rc != ERR_NOTFOUND) {
-            return rc;
-        }
-    }
-    rc = draft_names(e, &d, p, err);
-    if (rc != ERR_OK)
-        goto out;
-    draft_make(e, &d, p, now);
-    rc = draft_place(e, &d, err);
-    if (rc != ERR_OK)
-        goto out;
-    if (d.replaced != NULL) {
-        replace(e, g, &d, p->payloads[0], now, &results[0]);
-        d.replaced = NULL;
-    } else {
-        for (uint32_t i = 0; i < p->n; i++)
-            add_one(e, &d, p->payloads[i], now, &results[i]);
-        if (d.owner != NULL)
-            owner_added(d.owner, p->n, now);
-    }
-    if (p->idempotency.len > 0)
-        remember_request(e, p, results, now);
-out:
+    if (rc == ERR_OK)
+        rc = examine_keys(e, g, &d, p, q, now, &theirs, &results[0], err);
+    if (rc == ERR_OK && !theirs && d.replaced == NULL)
+        rc = admit(e, g, &d, p, q, now, err);
+    if (rc == ERR_OK && !theirs)
+        rc = act(e, g, &d, p, now, results, err);
     job_drop(e, d.replaced);
     draft_release(&d);
     return rc;

@@ -284,6 +284,33 @@ static void maxlen_refuses_or_drops_the_oldest(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 3);
 }
 
+static void a_full_queue_drops_nothing_for_a_job_that_is_not_added(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings s = {
+        .has_maxlen = true, .maxlen = 1, .has_overflow = true, .overflow = 1};
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &s, r->now, &r->err),
+        ERR_OK);
+    struct job_options o = {.given = GIVEN(UNIQUE), .unique = SLICE_LIT("u")};
+    struct id id = rig_add(r, "q", "first", &o).id;
+    struct add_result same = rig_add(r, "q", "second", &o);
+    assert_false(same.created);
+    assert_true(id_eq(&same.id, &id));
+    o.given |= GIVEN(CONFLICT);
+    o.conflict = CONFLICT_REJECT;
+    struct slice body = SLICE_LIT("third");
+    struct add_params p = {
+        .queue = SLICE_LIT("q"), .payloads = &body, .n = 1, .options = &o};
+    assert_int_equal(rig_try_add(r, &p, &same), ERR_EXISTS);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    o.conflict = CONFLICT_REPLACE;
+    same = rig_add(r, "q", "fourth", &o);
+    assert_true(id_eq(&same.id, &id));
+    assert_int_equal(rig_lease(r, "q", 2), 1);
+    assert_string_equal(r->payload, "fourth");
+}
+
 static void an_owner_has_quotas(void **state)
 {
     struct rig *r = *state;
@@ -483,6 +510,7 @@ int main(void)
         T(a_job_that_met_eight_full_names_reserves),
         T(a_queue_has_concurrency_and_rate_of_its_own),
         T(maxlen_refuses_or_drops_the_oldest),
+        T(a_full_queue_drops_nothing_for_a_job_that_is_not_added),
         T(an_owner_has_quotas),
         T(many_jobs_behind_a_full_name_stall_nobody),
         T(a_parked_job_can_expire_and_gives_its_place_up),
