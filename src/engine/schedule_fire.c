@@ -130,7 +130,7 @@ enum err schedule_make_job(struct engine *e, struct gather *g,
         return ERR_OK;
     }
     live_put(e, &s->id, &result.id, true);
-    s->st.live++;
+    live_counted(s);
     s->st.fired++;
     s->st.last_ms = nominal_ms;
     s->st.last_fired_ms = now.wall_ms;

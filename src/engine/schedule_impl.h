@@ -133,6 +133,9 @@ void occurrence_put(struct engine *e, const struct schedule *s,
 
 void live_put(struct engine *e, const struct id *schedule, const struct id *job,
               bool fresh);
+/* One more lives. It may lie before those that were displaced so far: a job
+ * that was taken back, or one whose id is of a clock that went back. */
+void live_counted(struct schedule *s);
 struct slice live_key(struct key *k, const struct id *schedule,
                       const struct id *job);
 /* The live jobs of a schedule behind `after` (an id; empty: all), oldest first,

@@ -36,6 +36,12 @@ void live_put(struct engine *e, const struct id *schedule, const struct id *job,
                                      rec_mark_size(&mark), fresh));
 }
 
+void live_counted(struct schedule *s)
+{
+    s->st.live++;
+    s->st.displaced = SLICE_EMPTY;
+}
+
 static bool note_live(struct slice key, struct slice value, void *ud)
 {
     struct buf *ids = ud;
@@ -169,7 +175,7 @@ void schedule_revive(struct engine *e, struct gather *g, struct slice name,
     if (rc == ERR_NOTFOUND)
         s.st = (struct rec_schedule_state){.paused = PAUSED_DELETED};
     if (rc == ERR_OK || rc == ERR_NOTFOUND) {
-        s.st.live++;
+        live_counted(&s);
         schedule_store_state(e, &s);
     } else {
         fault(e, now, &err);

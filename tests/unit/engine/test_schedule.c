@@ -484,6 +484,41 @@ static void each_live_job_is_told_to_stop(void **state)
     assert_int_equal(v.last_ms, next);
 }
 
+/* While jobs are displaced slice by slice, one that had ended is taken back. */
+static void a_job_taken_back_meanwhile_is_displaced_too(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    struct job_options o = {.given = GIVEN(RETRIES)};
+    struct manage retry = {.verb = MANAGE_RETRY};
+    p.options = &o;
+    p.overlap = OVERLAP_ALLOW;
+    r->config.slice_ops = 1;
+    rig_restart(r);
+    set(r, &p);
+    rig_pass(r, MINUTE);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct id first = r->ids[0];
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    for (int i = 0; i < 4; i++)
+        rig_pass(r, MINUTE);
+    p.overlap = OVERLAP_TERMINATE;
+    set(r, &p);
+    r->now.wall_ms += MINUTE;
+    r->now.mono_ms += MINUTE;
+    (void)engine_tick(r->engine, r->now);
+    rig_step(r);
+    assert_int_equal(get(r, "s").live, 3);
+    assert_int_equal(
+        manage_do(r->engine, NULL, &retry, &first, r->now, &r->err), ERR_OK);
+    rig_step(r);
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, 1);
+    assert_int_equal(get(r, "s").fired, 6);
+    assert_int_equal(get(r, "s").live, 1);
+    assert_int_equal(rig_state(r, first), JOB_CANCELLED);
+}
+
 /* A full queue drops another schedule's job for the one that displaces. */
 static void times_that_were_displaced_stay_so(void **state)
 {
@@ -1167,6 +1202,7 @@ int main(void)
         TEST(a_schedule_made_anew_counts_all_that_still_live),
         TEST(large_payloads_are_made_and_ended_in_slices),
         TEST(each_live_job_is_told_to_stop),
+        TEST(a_job_taken_back_meanwhile_is_displaced_too),
         TEST(times_that_were_displaced_stay_so),
         TEST(a_job_taken_back_counts_for_the_next_schedule_of_its_name),
         TEST(max_counts_the_times_that_wait),
