@@ -20,7 +20,7 @@
 
 enum {
     READ_CAP = 64 * 1024,
-    SLICE_US = 250,    /* shorter ones cost deep pipelines their rate */
+    SLICE_US = 150,    /* shorter ones cost deep pipelines their rate */
     OTHER_FILES = 1024 /* the log, RocksDB, listeners */
 };
 
