@@ -2,8 +2,7 @@
  *
  *     header (44 bytes) | data, 32 bit times   <- version 1, skipped if more
  *     header            | data, 64 bit times   <- versions 2 to 4
- *     "\n" rule "\n"                           <- e.g.
- * CET-1CEST,M3.5.0,M10.5.0/3
+ *     "\n" rule "\n"                           <- CET-1CEST,M3.5.0,M10.5.0/3
  *
  * Both become one table of instants and offsets. A rule with daylight saving
  * is written out for TZ_CYCLE_YEARS behind the last stored change; the

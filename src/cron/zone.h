@@ -9,7 +9,8 @@
  *                        begin                 end
  *
  * The process's own TZ is never read or changed, so no lock of the C library
- * is shared with other threads. Zones belong to one thread (the loop).
+ * is shared with other threads. Zones belong to one thread (the loop), which
+ * reads each file once, some two kilobytes, and looks at its date once an hour.
  *
  * Zones are cached by name and live until zone_cache_clear(). A reload changes
  * a zone in place: pointers stay valid, zone_version() tells that it happened.

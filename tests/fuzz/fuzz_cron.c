@@ -8,8 +8,8 @@
 /* The pattern parser, the search and the TZif reader. The first byte chooses
  * the instant and zone, or that the rest is a zone file.
  *
- * Whatever parses must obey the laws: next is strictly later, prev of next
- * comes back to it, an error has a sentence. */
+ * Whatever parses must obey the laws: next is strictly later and covered, prev
+ * of next comes back to it, an error has a sentence. */
 
 static void try_file(struct slice bytes)
 {
@@ -23,6 +23,9 @@ static void try_file(struct slice bytes)
         ASSERT(t.at[i - 1] < t.at[i]);
     for (size_t i = 1; i <= t.len; i++)
         ASSERT(t.offset[i - 1] != t.offset[i]);
+    for (size_t i = 0; i <= t.len; i++)
+        ASSERT(t.offset[i] >= -ZONE_OFFSET_MAX &&
+               t.offset[i] <= ZONE_OFFSET_MAX);
     tz_table_release(&t);
 }
 
@@ -43,9 +46,13 @@ static void try_pattern(struct slice text, unsigned choice)
         zone_get(SLICE_LIT("Europe/Zurich"), &rules.zone, &e) != ERR_OK)
         rules.zone = NULL;
     int64_t t = (int64_t)choice * 5000000000 - 1;
-    uint64_t next, back;
-    for (int i = 0; i < 4 && cron_next(c, &rules, t, &next, NULL); i++) {
+    uint64_t next, back, until;
+    unsigned marks;
+    for (int i = 0; i < 4 && cron_next(c, &rules, t, &next, &marks); i++) {
         ASSERT((int64_t)next > t);
+        ASSERT(cron_covers(c, rules.zone, next, (marks & CRON_MARK_GAP) != 0,
+                           &until));
+        ASSERT(until > next);
         ASSERT(cron_prev(c, &rules, (int64_t)next + 1, &back, NULL));
         ASSERT(back == next);
         t = (int64_t)next;

@@ -206,11 +206,14 @@ static void next_is_strictly_later_and_prev_comes_back(void **state)
         struct cron *c = pattern(s.text);
         uint64_t from =
             (uint64_t)any_time(&r, rules.zone) * 1000 + rng_below(&r, 60000);
-        uint64_t t = from, next, back;
+        uint64_t t = from, next, back, until;
         unsigned marks, back_marks;
         for (int i = 0;
              i < 20 && cron_next(c, &rules, (int64_t)t, &next, &marks); i++) {
             assert_true(next > t);
+            assert_true(cron_covers(c, rules.zone, next,
+                                    (marks & CRON_MARK_GAP) != 0, &until));
+            assert_true(until > next);
             if (cron_prev(c, &rules, (int64_t)next, &back, NULL)) {
                 assert_true(back <= t);
                 if (i > 0)
