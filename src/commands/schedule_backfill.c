@@ -14,7 +14,12 @@ struct schedule_backfill_args {
 static enum err backfill_exec(struct cmd_ctx *c)
 {
     struct schedule_backfill_args *a = c->args;
-    if (cmd_given(c, "FROM") == cmd_given(c, "STOP"))
+    bool from = cmd_given(c, "FROM");
+    if (a->stop && (from || cmd_given(c, "TO")))
+        return err_set(&c->e, ERR_SYNTAX,
+                       "SCHEDULE.BACKFILL: STOP and %s exclude each other",
+                       from ? "FROM" : "TO");
+    if (!a->stop && !from)
         return err_set(&c->e, ERR_SYNTAX,
                        "SCHEDULE.BACKFILL wants either FROM or STOP");
     uint64_t to_ms = cmd_given(c, "TO") ? a->to_ms : c->now.wall_ms;

@@ -17,7 +17,8 @@ start_server {tags {schedules}} {
         assert_equal OK [r schedule.backfill much STOP]
         assert_equal (nil) [dict get [r schedule.get much] backfill]
         assert_error "ERR*either FROM or STOP*" {r schedule.backfill much}
-        assert_error "ERR*either FROM or STOP*" {r schedule.backfill much FROM 1 STOP}
+        assert_error "ERR*STOP and FROM exclude*" {r schedule.backfill much FROM 1 STOP}
+        assert_error "ERR*STOP and TO exclude*" {r schedule.backfill much STOP TO 5}
     }
     test {a backfill of the future is refused} {
         assert_error "ERR*future*" \

@@ -66,6 +66,7 @@ EXCLUDE = {
         {"GAP", "AT"}, {"FOLD", "EVERY"}, {"FOLD", "AT"}],
     "job.nack": [{"DELAY", "PERMANENT"}, {"DELAY", "SNOOZE"},
                  {"PERMANENT", "SNOOZE"}, {"USAGE", "SNOOZE"}],
+    "schedule.backfill": [{"STOP", "FROM"}, {"STOP", "TO"}],
     "job.wait": [{"ANY", "ALL"}], "queue.set": [{"KEEP", "KEEPDEFAULT"}],
     "dead.retry": [{"ID", "SIGNATURE"}, {"ID", "ALL"}, {"SIGNATURE", "ALL"},
                    {"ID", "RATE"}],
@@ -84,8 +85,8 @@ REFUSED = {"handler.set": {"HANDLER", "AT"}, "schedule.set": {"TRACE"},
 BASE = {"schedule.set": [({"QUEUE"}, ["QUEUE", "q"]),
                          ({"PAYLOAD"}, ["PAYLOAD", "new"]),
                          ({"CRON", "EVERY", "AT"}, ["CRON", "0 0 1 1 *"])],
-        "schedule.backfill": [({"FROM"}, ["FROM", "1000"]),
-                              ({"TO"}, ["TO", "2000"])],
+        "schedule.backfill": [({"FROM", "STOP"}, ["FROM", "1000"]),
+                              ({"TO", "STOP"}, ["TO", "2000"])],
         "dead.retry": [({"ID", "SIGNATURE", "ALL"}, ["ALL"])],
         "dead.drop": [({"ID", "SIGNATURE", "ALL"}, ["ALL"])]}
 
