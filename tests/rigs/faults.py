@@ -1,8 +1,10 @@
 """The shim's orders, and the ways a machine lets a server down."""
 
 import fcntl
+import glob
 import mmap
 import os
+import signal
 import struct
 import subprocess
 import tempfile
@@ -85,6 +87,28 @@ SHUTDOWN_IOCTL = 0x8004587D  # _IOR('X', 125, __u32): ext4 and xfs alike
 SHUTDOWN_NO_FLUSH = 2
 
 
+def freeze(pid):
+    """Stop a process: when this returns, none of its threads will come out of
+    the kernel any more."""
+    try:
+        os.kill(pid, signal.SIGSTOP)
+    except ProcessLookupError:
+        return
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        states = set()
+        for thread in glob.glob("/proc/%d/task/*/stat" % pid):
+            try:
+                with open(thread) as f:
+                    states.add(f.read().rsplit(")", 1)[1].split()[0])
+            except OSError:
+                pass  # it has ended
+        # T: stopped; D: waits for the disk; Z, X: the process has ended.
+        if states <= set("TtDZX"):
+            return
+    raise OSError("process %d does not stop" % pid)
+
+
 class Disk:
     """A file system in a file, whose power can be cut: the shutdown ioctl
     stops it in the middle without writing anything back; mounting it again
@@ -124,7 +148,13 @@ class Disk:
                 if time.monotonic() > end:
                     raise
 
-    def cut(self):
+    def cut(self, pid):
+        """First the machine stands still, then the disk. The ioctl alone lets
+        the processes go on, and an fdatasync() that is under way may find its
+        journal's transaction thrown away, hence nothing to wait for, and
+        succeed (seen with 30 of 150 cuts of a program that only wrote and
+        synced; with none where it was stopped first)."""
+        freeze(pid)
         fd = os.open(self.mount_point, os.O_RDONLY)
         try:
             fcntl.ioctl(fd, SHUTDOWN_IOCTL, struct.pack("I", SHUTDOWN_NO_FLUSH))
