@@ -2,8 +2,11 @@
  * memory before it is leased.
  *
  *     window  [ jobs in memory | keys ............ ] bound
- *               ^ LOW left: ask for the rows of the next ROWS members, and for
- *                 the keys behind the bound
+ *               ^ half a trip left: ask for the rows of the next members, and
+ *                 for the keys behind the bound
+ *
+ * A trip is as long as the callers are fast: if one of them comes to its end
+ * while the next is under way, the next but one is twice as long.
  *
  * Without it every lease of a backlog would wait for its own rows, and callers
  * that came together would each fetch the same ones: what the first has leased
@@ -19,37 +22,44 @@
  */
 #include "engine/core.h"
 
-#define ROWS 1024
-#define LOW 512
+#define ROWS_MIN 1024
+#define ROWS_MAX 4096
 
 static bool is_low(const struct engine *e, const struct lane *l)
 {
     const struct window *w = &l->window;
-    if (w->len <= LOW && !w->complete)
+    uint32_t low = e->ahead.size / 2;
+    if (w->len <= low && !w->complete)
         return true;
     if (w->len == 0 || e->jobs.len >= e->config.jobs_in_memory)
         return false;
-    return window_at(w, w->len <= LOW ? w->len - 1 : LOW)->job == NULL;
+    return window_at(w, w->len <= low ? w->len - 1 : low)->job == NULL;
 }
 
 /* Ask for the rows of members that are not in memory. Returns how many. */
 static uint32_t wish_rows(struct engine *e, struct lane *l)
 {
-    uint32_t n = l->window.len < ROWS ? l->window.len : ROWS, wished = 0;
+    uint32_t n = l->window.len < e->ahead.size ? l->window.len : e->ahead.size;
+    uint32_t wished = 0;
     if (e->jobs.len >= e->config.jobs_in_memory)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
         struct member *m = window_at(&l->window, i);
         struct key k;
+        struct slice row;
         if (m->job != NULL)
             continue;
         struct job *j = job_get(e, &m->id);
-        if (j != NULL) {
-            lane_has_job(l, m, j);
-            continue;
+        if (j == NULL) {
+            enum err rc =
+                store_get_later(e->store, e->ahead.gather, FAMILY_JOBS,
+                                key_job(&k, &m->id), &row, NULL);
+            wished += rc == ERR_PENDING;
+            if (rc == ERR_OK)
+                j = job_from_row(e, &m->id, row);
         }
-        store_wish(e->store, e->ahead.gather, FAMILY_JOBS, key_job(&k, &m->id));
-        wished++;
+        if (j != NULL)
+            lane_has_job(l, m, j);
     }
     return wished;
 }
@@ -83,6 +93,9 @@ static void arrived(void *ud)
     CHECK_OBJ(e, ENGINE);
     struct lane *l = lane_by_id(e, e->ahead.lane);
     e->ahead.lane = 0;
+    if (e->ahead.late && e->ahead.size < ROWS_MAX)
+        e->ahead.size *= 2;
+    e->ahead.late = false;
     if (l != NULL && !lane_dead(l)) {
         struct errbuf err;
         enum err rc = ERR_OK;
@@ -98,8 +111,10 @@ void ahead_look(struct engine *e, struct lane *l)
 {
     if (e->ahead.lane != 0 || l->limit != NULL || !is_low(e, l))
         return;
+    if (e->ahead.size == 0)
+        e->ahead.size = ROWS_MIN;
     e->ahead.rows = wish_rows(e, l);
-    e->ahead.keys = l->window.len <= ROWS && !l->window.complete;
+    e->ahead.keys = l->window.len <= e->ahead.size && !l->window.complete;
     if (e->ahead.keys)
         lane_wish(e, e->ahead.gather, l);
     if (e->ahead.rows == 0 && !e->ahead.keys)
@@ -108,7 +123,10 @@ void ahead_look(struct engine *e, struct lane *l)
     store_fetch(e->store, e->ahead.gather, arrived, e);
 }
 
-bool ahead_reads(const struct engine *e, const struct lane *l)
+bool ahead_comes(struct engine *e, const struct lane *l)
 {
-    return l->limit == NULL && e->ahead.lane == l->id;
+    bool reads = l->limit == NULL && e->ahead.lane == l->id;
+    if (reads)
+        e->ahead.late = true;
+    return reads;
 }

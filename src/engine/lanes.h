@@ -98,6 +98,6 @@ void ready_told(struct engine *e, struct queue *q, struct handler *h,
 /* A job of the lane is leased: see that the next ones are in memory. */
 void ahead_look(struct engine *e, struct lane *l);
 /* Is that under way? */
-bool ahead_reads(const struct engine *e, const struct lane *l);
+bool ahead_comes(struct engine *e, const struct lane *l);
 
 #endif

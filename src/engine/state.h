@@ -177,7 +177,9 @@ struct guard {
 struct ahead {
     struct gather *gather;
     uint32_t lane; /* that it is under way for; 0: none */
+    uint32_t size; /* of a trip */
     uint32_t rows; /* of jobs that were asked for */
+    bool late;     /* somebody waits for it */
     bool keys;     /* and what stands behind the window */
 };
 

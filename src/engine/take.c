@@ -62,10 +62,17 @@ static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
     struct slice row;
     struct job *j = job_get(e, &m->id);
     if (j == NULL) {
-        enum err rc =
-            store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id), &row, err);
-        if (rc == ERR_PENDING && !ahead_reads(e, l))
-            prefetch(e, g, l);
+        enum err rc;
+        key_job(&k, &m->id);
+        if (g != NULL && ahead_comes(e, l)) {
+            /* It comes with many others: nothing is gained by a look. */
+            rc = store_get_later(e->store, g, FAMILY_JOBS, key_slice(&k), &row,
+                                 err);
+        } else {
+            rc = store_get(e->store, g, FAMILY_JOBS, key_slice(&k), &row, err);
+            if (rc == ERR_PENDING)
+                prefetch(e, g, l);
+        }
         if (rc != ERR_OK)
             return rc;
         j = job_from_row(e, &m->id, row);

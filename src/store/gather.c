@@ -122,7 +122,7 @@ static void run_scan(struct want *w, struct content *c, struct backend *b)
     w->rc = b->ops->finish(&cur, &w->e);
 }
 
-#define MANY 64
+#define MANY 256
 
 static int by_key(const void *a, const void *b)
 {

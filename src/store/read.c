@@ -71,9 +71,10 @@ static enum err get_base(struct store *s, struct gather *g, enum family f,
     return s->b->ops->read(s->b, BASE_DISK, f, key, &s->scratch, value, e);
 }
 
-enum err store_get(struct store *s, struct gather *g, enum family f,
-                   struct slice key, struct slice *value, struct errbuf *e)
+static enum said get_overlay(struct store *s, struct gather *g, enum family f,
+                             struct slice key, struct slice *value)
 {
+    enum said said = SAID_NOTHING;
     CHECK_OBJ(s, STORE);
     ASSERT(f < FAMILIES);
     ASSERT(key.len > 0);
@@ -82,42 +83,46 @@ enum err store_get(struct store *s, struct gather *g, enum family f,
         ASSERT(g->fetch == NULL);
         store_pin(s, g);
     }
-    for (struct generation *gen = s->open; gen != NULL; gen = older(s, gen)) {
-        switch (generation_get(gen, f, key, value)) {
-        case SAID_ROW:
-            return ERR_OK;
-        case SAID_GONE:
-            return ERR_NOTFOUND;
-        case SAID_NOTHING:
-            break;
-        }
-    }
+    for (struct generation *gen = s->open; gen != NULL && said == SAID_NOTHING;
+         gen = older(s, gen))
+        said = generation_get(gen, f, key, value);
+    return said;
+}
+
+enum err store_get(struct store *s, struct gather *g, enum family f,
+                   struct slice key, struct slice *value, struct errbuf *e)
+{
+    enum said said = get_overlay(s, g, f, key, value);
+    if (said != SAID_NOTHING)
+        return said == SAID_ROW ? ERR_OK : ERR_NOTFOUND;
     enum err rc = get_base(s, g, f, key, value, e);
     ASSERT(rc != ERR_OK || value->len > 0); /* invariant 4 */
     return rc;
 }
 
-static void wish(struct store *s, struct gather *g, enum want_kind kind,
-                 enum family f, struct slice from, struct slice to,
-                 size_t limit)
+enum err store_get_later(struct store *s, struct gather *g, enum family f,
+                         struct slice key, struct slice *value,
+                         struct errbuf *e)
 {
-    CHECK_OBJ(s, STORE);
-    ASSERT(g->fetch == NULL);
-    store_pin(s, g);
-    if (content_find(content_of(g), kind, f, from, to) == NULL)
-        content_miss(g->content, NULL, kind, f, from, to, limit);
-}
-
-void store_wish(struct store *s, struct gather *g, enum family f,
-                struct slice key)
-{
-    wish(s, g, WANT_ROW, f, key, SLICE_EMPTY, 1);
+    enum said said = get_overlay(s, g, f, key, value);
+    if (said != SAID_NOTHING)
+        return said == SAID_ROW ? ERR_OK : ERR_NOTFOUND;
+    struct want *w = content_find(content_of(g), WANT_ROW, f, key, SLICE_EMPTY);
+    if (w != NULL && w->fetched)
+        return get_fetched(w, value, e);
+    content_miss(g->content, w, WANT_ROW, f, key, SLICE_EMPTY, 1);
+    s->stats.pending_reads++;
+    return ERR_PENDING;
 }
 
 void store_wish_scan(struct store *s, struct gather *g, enum family f,
                      struct slice from, struct slice to, size_t max)
 {
-    wish(s, g, WANT_SCAN, f, from, to, max + 16);
+    CHECK_OBJ(s, STORE);
+    ASSERT(g->fetch == NULL);
+    store_pin(s, g);
+    if (content_find(content_of(g), WANT_SCAN, f, from, to) == NULL)
+        content_miss(g->content, NULL, WANT_SCAN, f, from, to, max + 16);
 }
 
 /* --- many rows ----------------------------------------------------------- */

@@ -138,10 +138,14 @@ MUST_USE enum err store_scan_back(struct store *s, struct gather *g,
                                   struct slice to, size_t max, store_row_fn fn,
                                   void *ud, struct errbuf *e);
 
+/* As store_get(), but a row that is neither in the overlay nor fetched is left
+ * to the next fetch (ERR_PENDING), even if the base had it in memory: the
+ * reader brings many rows for a fraction of what they cost the loop. */
+MUST_USE enum err store_get_later(struct store *s, struct gather *g,
+                                  enum family f, struct slice key,
+                                  struct slice *value, struct errbuf *e);
 /* Have the next fetch of the gather bring these rows, without a look whether
- * they are at hand: for what will be read soon, and not by way of the loop. */
-void store_wish(struct store *s, struct gather *g, enum family f,
-                struct slice key);
+ * they are at hand: for what will be read soon. */
 void store_wish_scan(struct store *s, struct gather *g, enum family f,
                      struct slice from, struct slice to, size_t max);
 

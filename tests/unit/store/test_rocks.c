@@ -226,6 +226,73 @@ static void a_read_that_needs_the_disk_is_fetched(void **state)
     assert_int_equal(st.loop_disk_reads, 0);
 }
 
+static void fetch_all(struct place *p, struct gather *g)
+{
+    uint64_t end = deadline();
+    bool done = false;
+    store_fetch(p->s, g, set_flag, &done);
+    while (!done) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+}
+
+static bool is_erased(unsigned i)
+{
+    return i % 10 == 7 || (i >= 12000 && i < 14000);
+}
+
+/* The reader walks over neighbours, and finds the rows of a thin selection one
+ * by one. */
+static void check_many(struct place *p, unsigned from, unsigned step,
+                       unsigned n)
+{
+    struct gather *g = gather_new(p->s);
+    struct key k;
+    struct slice v;
+    for (unsigned i = n; i-- > 0;)
+        assert_int_equal(store_get_later(p->s, g, FAMILY_JOBS,
+                                         key_of(&k, from + i * step), &v, NULL),
+                         ERR_PENDING);
+    fetch_all(p, g);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = from + i * step, value = 0;
+        enum err rc =
+            store_get_later(p->s, g, FAMILY_JOBS, key_of(&k, at), &v, NULL);
+        if (is_erased(at) || at >= 20000) {
+            assert_int_equal(rc, ERR_NOTFOUND);
+            continue;
+        }
+        assert_int_equal(rc, ERR_OK);
+        memcpy(&value, v.data, sizeof(value));
+        assert_int_equal(value, at + 1);
+    }
+    gather_free(&g);
+}
+
+static void many_rows_are_fetched_whatever_lies_between(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    for (unsigned i = 0; i < 20000; i++)
+        put(p, i, i + 1, true);
+    commit(p);
+    wait_applied(p);
+    for (unsigned i = 0; i < 20000; i++)
+        if (is_erased(i))
+            del(p, i);
+    commit(p);
+    store_close(&p->s);
+    load(p);
+    check_many(p, 0, 1, 1000);    /* neighbours, some erased */
+    check_many(p, 5000, 2, 500);  /* as many between them */
+    check_many(p, 100, 37, 500);  /* far apart */
+    check_many(p, 19900, 1, 300); /* beyond the last */
+    check_many(p, 30000, 1, 50);  /* none is there */
+    check_many(p, 7, 10, 700);    /* all erased */
+    check_many(p, 11800, 9, 256); /* many erased in a row among them */
+}
+
 /* The row was fetched; then it is changed, and the change is applied while the
  * gather is held. The gather must see the change, not what it fetched. */
 static void a_gather_sees_the_present_not_what_it_fetched(void **state)
@@ -442,6 +509,7 @@ int main(void)
         TEST(another_format_is_refused),
         TEST(a_deleted_log_is_noticed),
         TEST(a_read_that_needs_the_disk_is_fetched),
+        TEST(many_rows_are_fetched_whatever_lies_between),
         TEST(a_gather_sees_the_present_not_what_it_fetched),
         TEST(a_forgotten_bucket_takes_its_rows_and_no_others),
         TEST(a_backup_is_a_data_directory),
