@@ -81,10 +81,8 @@ void model_clock(struct model *m, struct now now)
 {
     if (m->wall_max_ms < now.wall_ms)
         m->wall_max_ms = now.wall_ms;
-    if (now.wall_ms + CORRECTED_MS < m->clock_ms) {
-        m->clock++; /* it was set */
-        m->clock_ms = now.wall_ms;
-    }
+    if (now.wall_ms + CORRECTED_MS < m->clock_ms)
+        m->clock++; /* it was set: until it is there again, all may be */
     if (m->clock_ms < now.wall_ms)
         m->clock_ms = now.wall_ms;
 }
