@@ -1,8 +1,8 @@
 start_server {tags {server} config {latency-monitor-threshold 10}} {
     test {a slow command is an event} {
-        assert_equal {} [r latency latest]
+        # On a busy machine a tick may have been slow before.
         r debug sleep 0.02
-        set row [lindex [r latency latest] 0]
+        set row [lsearch -inline -index 0 [r latency latest] command]
         lassign $row name second ms max
         assert_equal command $name
         assert_range $ms 20 5000
