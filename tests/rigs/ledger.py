@@ -535,6 +535,7 @@ class Ledger:
             came = 0
             for queue in self.queues:
                 words = ["JOB.LEASE", queue, "COUNT", 100, "BLOCK", 100]
+                words += ["FOR", "%dms" % LEASE_MS]
                 reply = client.call(*words)
                 for item in reply or []:
                     self.leased(fields(item))
