@@ -45,9 +45,11 @@ def wait_port(port, seconds=30):
 
 
 def jobs_for(connections, pipeline, jobs):
-    """Shapes with little in flight get fewer jobs, to take about as long."""
+    """Shapes with little in flight get fewer jobs, so that each run takes some
+    seconds."""
     flight = connections * pipeline
-    return max(flight, jobs // 25 if flight == 1 else jobs // 5 if flight < 64 else jobs)
+    share = 200 if flight == 1 else 20 if flight < 64 else 4 if flight < 1000 else 1
+    return max(flight, jobs // share)
 
 
 class Peer:
