@@ -54,6 +54,9 @@ struct chore {
     struct buf row;
     struct job_filter filter; /* slices too */
     struct list_pos pos;
+    /* Ids behind the position that had their turn before an entry was full, and
+     * are still found there. A restart forgets them and counts them again. */
+    struct buf acted;
     struct purge purge;    /* instead of the position, if it is one */
     uint32_t fewer;        /* jobs than SLICE_JOBS: they take their time */
     uint64_t next_mono_ms; /* a rate lets it go on then */
@@ -178,6 +181,7 @@ static void chore_free(struct engine *e, struct chore *c)
     list_remove(&c->in_all);
     e->chores_n--;
     buf_release(&c->row);
+    buf_release(&c->acted);
     mem_free(c);
 }
 
@@ -296,6 +300,24 @@ static uint32_t act(struct engine *e, struct chore *c, const struct manage *a,
     return i;
 }
 
+static bool has_id(struct slice ids, const char *id)
+{
+    for (size_t at = 0; at < ids.len; at += ID_LEN)
+        if (memcmp(ids.data + at, id, ID_LEN) == 0)
+            return true;
+    return false;
+}
+
+/* Those of `ids` that are not among `others`, in their order. */
+static void ids_without(const struct buf *ids, struct slice others,
+                        struct buf *out)
+{
+    buf_clear(out);
+    for (size_t at = 0; at < ids->len; at += ID_LEN)
+        if (!has_id(others, ids->data + at))
+            buf_add(out, ids->data + at, ID_LEN);
+}
+
 static uint32_t jobs_of_slice(const struct engine *e, const struct chore *c)
 {
     uint64_t most = e->config.slice_ops < SLICE_JOBS - c->fewer
@@ -329,6 +351,40 @@ static enum err slice_of_purge(struct engine *e, struct chore *c,
     return ERR_OK;
 }
 
+/* A slice ends: `found` is what was walked over, in `ids`, of which the first
+ * `acted` of `left` have had their turn now. */
+static void slice_end(struct engine *e, struct chore *c,
+                      const struct list_pos *pos,
+                      const struct list_result *found, const struct buf *ids,
+                      const struct buf *left, uint32_t acted, struct now now)
+{
+    uint32_t n = (uint32_t)(left->len / ID_LEN);
+    bool all = c->r.dry != 0 || acted == n;
+    /* A millisecond was too short for so many: half as many next time. */
+    if (slice_over(e))
+        c->fewer += (SLICE_JOBS - c->fewer) / 2;
+    else if (c->fewer > 0)
+        c->fewer--;
+    if (all) {
+        c->pos = *pos;
+        c->r.examined += found->examined - (found->n - n);
+        c->r.matched += n;
+        buf_clear(&c->acted);
+    } else { /* again from where it began */
+        size_t at = (size_t)acted * ID_LEN;
+        c->r.examined += acted;
+        c->r.matched += acted;
+        ids_without(ids, slice_of(left->data + at, left->len - at), &c->acted);
+    }
+    c->r.updated_ms = now.wall_ms;
+    if (c->r.rate > 0 && c->r.dry == 0)
+        c->next_mono_ms = now.mono_ms + (uint64_t)acted * 1000 / c->r.rate;
+    if (all && pos->end)
+        chore_end(e, c, CHORE_DONE, now);
+    else
+        chore_store(e, c);
+}
+
 static enum err slice(struct engine *e, struct chore *c, struct now now,
                       struct errbuf *err)
 {
@@ -337,36 +393,19 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
     struct manage a = {.verb = (enum manage_verb)c->r.verb};
     struct list_pos pos = c->pos;
     struct list_result found;
-    struct buf ids = {0};
-    uint32_t acted = 0;
-    enum err rc =
-        list_walk(e, e->chore_gather, &c->filter, &pos, jobs_of_slice(e, c),
-                  SLICE_ROWS, now, take_id, &ids, &found, err);
+    struct buf ids = {0}, left = {0};
+    uint32_t most = jobs_of_slice(e, c) + (uint32_t)(c->acted.len / ID_LEN);
+    enum err rc = list_walk(e, e->chore_gather, &c->filter, &pos, most,
+                            SLICE_ROWS, now, take_id, &ids, &found, err);
+    ids_without(&ids, buf_slice(&c->acted), &left);
     if (rc == ERR_OK && c->r.dry == 0)
-        rc = rehearse(e, &a, &ids, now);
+        rc = rehearse(e, &a, &left, now);
     if (rc == ERR_OK) {
-        if (c->r.dry == 0)
-            acted = act(e, c, &a, &ids, now);
-        bool all = c->r.dry != 0 || acted == found.n;
-        /* A millisecond was too short for so many: half as many next time. */
-        if (slice_over(e))
-            c->fewer += (SLICE_JOBS - c->fewer) / 2;
-        else if (c->fewer > 0)
-            c->fewer--;
-        /* Where it began it meets those that are left, and no others. */
-        if (all)
-            c->pos = pos;
-        c->r.examined += all ? found.examined : acted;
-        c->r.matched += all ? found.n : acted;
-        c->r.updated_ms = now.wall_ms;
-        if (c->r.rate > 0 && c->r.dry == 0)
-            c->next_mono_ms = now.mono_ms + (uint64_t)acted * 1000 / c->r.rate;
-        if (all && pos.end)
-            chore_end(e, c, CHORE_DONE, now);
-        else
-            chore_store(e, c);
+        uint32_t acted = c->r.dry != 0 ? 0 : act(e, c, &a, &left, now);
+        slice_end(e, c, &pos, &found, &ids, &left, acted, now);
     }
     buf_release(&ids);
+    buf_release(&left);
     return rc;
 }
 

@@ -134,6 +134,31 @@ static void chores_go_on_where_the_entry_was_full(void **state)
     }
 }
 
+/* Running jobs are told to stop and still run, where a full entry makes the
+ * chore walk from the same place once more. */
+static void chores_count_jobs_once_that_stay_where_they_are(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[MANY], chore;
+    struct job_filter f = {.queue = SLICE_LIT("q")};
+    struct bulk_params p = {.verb = MANAGE_CANCEL, .filter = &f};
+    add_many(r, &no_options, ids);
+    assert_int_equal(rig_lease(r, "q", 10), 10);
+    r->now.wall_ms += 5;
+    assert_int_equal(engine_bulk(r->engine, &p, r->now, &chore, &r->err),
+                     ERR_OK);
+    for (int j = 0; j < 2 * MANY; j++) {
+        (void)engine_tick(r->engine, r->now);
+        step(r);
+    }
+    struct chore_view v = rig_chore(r, chore);
+    assert_int_equal(v.done, MANY);
+    assert_int_equal(v.matched, MANY);
+    assert_int_equal(v.examined, MANY);
+    assert_int_equal(v.refused, 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_CANCELLED], MANY - 10);
+}
+
 static void leases_that_end_together_end_in_slices(void **state)
 {
     struct rig *r = *state;
@@ -159,6 +184,7 @@ int main(void)
         TEST(several_of_one_command_are_bounded),
         TEST(what_does_not_fit_is_refused_and_may_be_sent_again),
         TEST(chores_go_on_where_the_entry_was_full),
+        TEST(chores_count_jobs_once_that_stay_where_they_are),
         TEST(leases_that_end_together_end_in_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
