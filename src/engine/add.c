@@ -192,13 +192,19 @@ static enum err examine_options(const struct engine *e,
     return rc;
 }
 
-/* Several jobs are one entry, which has its limit. */
-static enum err examine_bytes(const struct engine *e,
-                              const struct add_params *p, struct errbuf *err)
+static size_t bytes_of(const struct add_params *p)
 {
     size_t bytes = p->n * (options_size(p->options) + ROWS_BYTES);
     for (uint32_t i = 0; i < p->n; i++)
         bytes += p->payloads[i].len;
+    return bytes;
+}
+
+/* Several jobs are one entry, which has its limit. */
+static enum err examine_bytes(const struct engine *e,
+                              const struct add_params *p, struct errbuf *err)
+{
+    size_t bytes = bytes_of(p);
     if (store_entry_bytes(e->store) + bytes <= GENERATION_ENTRY_MAX)
         return ERR_OK;
     return err_set(err, ERR_LIMIT,
@@ -548,7 +554,7 @@ static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
         rc = owner_admits(e, o, p->n, now, err);
     if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
         queue_live(q) + p->n > q->set.maxlen)
-        rc = queue_full(e, g, q, p->n, now, err);
+        rc = queue_full(e, g, q, p->n, bytes_of(p), now, err);
     return rc;
 }
 

@@ -120,8 +120,10 @@ void slice_begin(struct engine *e);
 bool slice_over(const struct engine *e);
 bool slice_full(const struct engine *e); /* the latter */
 /* May the entry take another job that moves to history or back, which takes its
- * payload and result along? ERR_LIMIT: not in this one. */
-MUST_USE enum err entry_has_room(const struct engine *e, struct errbuf *err);
+ * payload, checkpoint and result along, and `more` bytes that are to follow?
+ * ERR_LIMIT: not in this one. */
+MUST_USE enum err entry_has_room(const struct engine *e, size_t more,
+                                 struct errbuf *err);
 /* The timers miss rows: fetch them, timers wait meanwhile. */
 void timer_fetch(struct engine *e);
 

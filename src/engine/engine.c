@@ -145,11 +145,11 @@ bool slice_full(const struct engine *e)
     return store_entry_bytes(e->store) >= SLICE_BYTES;
 }
 
-enum err entry_has_room(const struct engine *e, struct errbuf *err)
+enum err entry_has_room(const struct engine *e, size_t more, struct errbuf *err)
 {
-    size_t bytes = store_entry_bytes(e->store);
+    size_t bytes = store_entry_bytes(e->store) + more;
     if (bytes < SLICE_BYTES ||
-        bytes + 2 * e->config.payload_max + SLICE_BYTES <= GENERATION_ENTRY_MAX)
+        bytes + 3 * e->config.payload_max + SLICE_BYTES <= GENERATION_ENTRY_MAX)
         return ERR_OK;
     return err_set(err, ERR_LIMIT,
                    "so many bytes cannot be changed at once; what was not done "

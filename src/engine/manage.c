@@ -282,7 +282,7 @@ enum err engine_manage(struct engine *e, struct gather *g,
         if (rc == ERR_PENDING)
             return rc;
         if (rc == ERR_OK)
-            rc = entry_has_room(e, err);
+            rc = entry_has_room(e, 0, err);
         if (rc == ERR_OK) {
             rc = manage_do(e, use, &a, &id, now, err);
             if (rc == ERR_PENDING) /* evicted since; nothing has changed */

@@ -311,13 +311,17 @@ static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
 /* Room for `n`. What was dropped for a call that then misses rows stays
  * dropped: the call comes back and needs the room. */
 enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
-                    uint32_t n, struct now now, struct errbuf *err)
+                    uint32_t n, size_t bytes, struct now now,
+                    struct errbuf *err)
 {
     enum err rc = ERR_NOTFOUND;
     if (q->set.drop_oldest != 0 && n <= q->set.maxlen) {
         rc = ERR_OK;
-        while (rc == ERR_OK && queue_live(q) + n > q->set.maxlen)
-            rc = drop_oldest(e, g, q, now, err);
+        while (rc == ERR_OK && queue_live(q) + n > q->set.maxlen) {
+            rc = entry_has_room(e, bytes, err);
+            if (rc == ERR_OK)
+                rc = drop_oldest(e, g, q, now, err);
+        }
     }
     if (rc != ERR_NOTFOUND)
         return rc;

@@ -96,7 +96,7 @@ static enum err for_each(struct engine *e, struct gather *g,
             rc = prepare(e, NULL, a, tokens[i], &j, err);
         }
         if (rc == ERR_OK)
-            rc = entry_has_room(e, err);
+            rc = entry_has_room(e, 0, err);
         if (rc == ERR_OK) {
             if (!cancelled(e, g, a, j, now))
                 act_on(e, g, a, j, now);

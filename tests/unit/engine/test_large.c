@@ -159,6 +159,36 @@ static void chores_count_jobs_once_that_stay_where_they_are(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_CANCELLED], MANY - 10);
 }
 
+static void what_a_full_queue_drops_is_bounded(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[MANY];
+    struct slice payloads[MANY];
+    struct add_result results[MANY];
+    struct queue_settings full = {.has_maxlen = true,
+                                  .maxlen = MANY,
+                                  .has_overflow = true,
+                                  .overflow = 1};
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = payloads,
+                           .n = MANY,
+                           .options = &no_options};
+    enum err rc = ERR_LIMIT;
+    for (int i = 0; i < MANY; i++)
+        payloads[i] = SLICE_LIT("small");
+    add_many(r, &no_options, ids);
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &full, r->now, &r->err),
+        ERR_OK);
+    for (int round = 0; round < 10 && rc == ERR_LIMIT; round++) {
+        rc = engine_add(r->engine, NULL, &p, r->now, results, &r->err);
+        assert_true(rc == ERR_OK || strstr(r->err.text, "sent again") != NULL);
+        step(r);
+    }
+    assert_int_equal(rc, ERR_OK);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], MANY);
+}
+
 static void leases_that_end_together_end_in_slices(void **state)
 {
     struct rig *r = *state;
@@ -185,6 +215,7 @@ int main(void)
         TEST(what_does_not_fit_is_refused_and_may_be_sent_again),
         TEST(chores_go_on_where_the_entry_was_full),
         TEST(chores_count_jobs_once_that_stay_where_they_are),
+        TEST(what_a_full_queue_drops_is_bounded),
         TEST(leases_that_end_together_end_in_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
