@@ -11,7 +11,7 @@
 # lists, maps as dicts, pushes as lists. An error reply throws its text with
 # the code {RESP ERROR}; inside arrays it is a list {(error) text}.
 namespace eval resp {
-    variable timeout_ms 10000
+    variable timeout_ms [scaled 10000]
 }
 
 oo::class create resp::client {

@@ -40,7 +40,7 @@ proc spawn_server {{tries 5}} {
     }
     set pid [exec {*}$argv </dev/null >>& [srv err] &]
     dict set ::server pid $pid
-    set end [expr {[clock milliseconds] + 20000}]
+    set end [expr {[clock milliseconds] + [scaled 20000]}]
     while {1} {
         if {![catch {resp::client new 127.0.0.1 [srv port]} c]} {
             catch {$c auth [server_password]}
@@ -71,7 +71,7 @@ proc process_alive {pid} {
 }
 
 proc wait_exit {pid ms} {
-    set end [expr {[clock milliseconds] + $ms}]
+    set end [expr {[clock milliseconds] + [scaled $ms]}]
     while {[process_alive $pid]} {
         if {[clock milliseconds] > $end} {return 0}
         after 5
@@ -116,7 +116,7 @@ proc stop_server {} {
         catch {exec kill -KILL $pid}
         wait_exit $pid 5000
         record_failure "the server ends on SIGTERM" \
-            "still there after 15 s:\n[server_output]"
+            "still there after [scaled 15] s:\n[server_output]"
     }
     set text [server_output]
     if {[regexp {(Sanitizer|runtime error:|assertion failed|CRASH REPORT)} $text]

@@ -68,13 +68,9 @@ proc assert_range {n low high} {
         fail "wanted $low to $high, got $n[at_line]"
     }
 }
-# Poll until the condition holds; never sleep for a fixed time instead. A
-# sanitizer makes the server up to fifteen times as slow.
+# Poll until the condition holds; never sleep for a fixed time instead.
 proc wait_for {condition {ms 10000}} {
-    global env
-    if {[info exists env(VARIANT)] && [string match *san $env(VARIANT)]} {
-        set ms [expr {$ms * 12}]
-    }
+    set ms [scaled $ms]
     set end [expr {[clock milliseconds] + $ms}]
     while {![uplevel 1 [list expr $condition]]} {
         if {[clock milliseconds] > $end} {

@@ -132,9 +132,10 @@ start_server {tags {connection}} {
         set c [client]
         r client pause 60000
         $c send PING
+        set usual $resp::timeout_ms
         set resp::timeout_ms 50
         assert_error "no reply*" {$c read}
-        set resp::timeout_ms 10000
+        set resp::timeout_ms $usual
         assert_equal OK [r client unpause]
         assert_equal PONG [$c read]
         r client pause 60000 write

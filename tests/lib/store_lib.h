@@ -13,6 +13,7 @@
 #include "store/key.h"
 #include "store/state.h"
 #include "util/alloc.h"
+#include "wait.h"
 
 struct place {
     char dir[64];
@@ -76,7 +77,7 @@ static inline int remove_place(void **state)
 /* Poll until `*done`; a test that waits longer than this has failed. */
 static inline uint64_t deadline(void)
 {
-    return clock_mono_us() + 20 * 1000000;
+    return wait_end(20);
 }
 
 static inline void load(struct place *p)
