@@ -18,6 +18,10 @@ struct undo {
 struct model {
     struct mjob *jobs;
     uint32_t jobs_n, live;
+    /* Numbers of jobs by the hash of their ids, and 1. Those of jobs that were
+     * never born stay until the table grows: an id is never given again. */
+    uint32_t *by_id;
+    uint32_t by_id_n, by_id_used; /* size: a power of two */
     uint64_t keep_ms, crash_window_ms, slack_ms, wall_max_ms;
     uint32_t crashes_max;
     uint32_t clock; /* grows when arrivals begin to be ordered anew */
@@ -42,6 +46,7 @@ struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
 void model_free(struct model **m)
 {
     mem_free((*m)->jobs);
+    mem_free((*m)->by_id);
     mem_free((*m)->undo);
     FREE(m);
 }
@@ -67,13 +72,41 @@ bool model_is_live(const struct model *m, uint32_t k)
     return live(model_job(m, k));
 }
 
+static void index_put(struct model *m, uint32_t k)
+{
+    uint64_t at = id_hash(&m->jobs[k].id);
+    while (m->by_id[at & (m->by_id_n - 1)] != 0)
+        at++;
+    m->by_id[at & (m->by_id_n - 1)] = k + 1;
+    m->by_id_used++;
+}
+
+static void index_add(struct model *m, uint32_t k)
+{
+    if (2 * (m->by_id_used + 1) > m->by_id_n) {
+        m->by_id_n = m->by_id_n == 0 ? 1024 : m->by_id_n * 2;
+        mem_free(m->by_id);
+        m->by_id = mem_zalloc(m->by_id_n * sizeof(*m->by_id));
+        m->by_id_used = 0;
+        for (uint32_t i = 0; i < m->jobs_n; i++)
+            if (m->jobs[i].state != M_NONE && i != k)
+                index_put(m, i);
+    }
+    index_put(m, k);
+}
+
 bool model_find(const struct model *m, const struct id *id, uint32_t *k)
 {
-    for (uint32_t i = m->jobs_n; i > 0; i--)
-        if (m->jobs[i - 1].state != M_NONE && id_eq(&m->jobs[i - 1].id, id)) {
-            *k = i - 1;
+    uint32_t number;
+    for (uint64_t at = id_hash(id);
+         m->by_id_n > 0 && (number = m->by_id[at & (m->by_id_n - 1)]) != 0;
+         at++) {
+        const struct mjob *j = &m->jobs[number - 1];
+        if (j->state != M_NONE && id_eq(&j->id, id)) {
+            *k = number - 1;
             return true;
         }
+    }
     return false;
 }
 
@@ -181,6 +214,7 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
                        .retries = retries,
                        .not_before_ms = not_before_ms};
     become(m, j, M_WAITING);
+    index_add(m, k);
     return NULL;
 }
 
