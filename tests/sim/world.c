@@ -458,10 +458,14 @@ static enum op_kind pick(struct world *w)
     uint64_t r = rng_below(&w->rng, 100);
     if (w->draining)
         return w->held_n > 0 && r < 60 ? OP_ACK : OP_LEASE;
-    if (chance(w, 2))
-        return OP_PURGE;
-    if (chance(w, 8))
-        return OP_BULK;
+    /* Both look at every job there is: with a few an hour, a calm year would
+     * hold little else. */
+    if (!w->o->calm || chance(w, 20)) {
+        if (chance(w, 2))
+            return OP_PURGE;
+        if (chance(w, 8))
+            return OP_BULK;
+    }
     if (w->clocks != NULL && chance(w, 150))
         return clock_pick(w);
     if (r < 30 && w->next_k < model_jobs(w->model))
