@@ -325,8 +325,10 @@ const char *model_leased(struct model *m, uint32_t k,
     j->in_line = false;
     if (j->state == M_RUNNING) {
         crashed(j, now);
+        /* They are counted from the first of them, and anew after a window:
+         * one less than the most may lie on either side of that moment. */
         if (crashes_since(j, now.wall_ms - m->crash_window_ms + m->slack_ms) >=
-            m->crashes_max)
+            2 * m->crashes_max - 1)
             return "a poisonous job was leased again";
     }
     if (v->failures != j->failures)

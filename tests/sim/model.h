@@ -26,7 +26,7 @@ enum mstate {
     M_ERASED
 };
 
-#define M_CRASHES 4
+#define M_CRASHES 8
 
 struct mjob {
     struct id id;
