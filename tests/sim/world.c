@@ -460,7 +460,7 @@ static enum op_kind pick(struct world *w)
         return w->held_n > 0 && r < 60 ? OP_ACK : OP_LEASE;
     /* Both look at every job there is: with a few an hour, a calm year would
      * hold little else. */
-    if (!w->o->calm || chance(w, 20)) {
+    if (!w->o->calm || chance(w, 2)) {
         if (chance(w, 2))
             return OP_PURGE;
         if (chance(w, 8))
