@@ -505,8 +505,8 @@ static const char *fired(struct clocks *c, uint32_t s,
     bool displaces = run != 0 && live > 0 &&
                      (st->set.overlap == OVERLAP_CANCEL ||
                       st->set.overlap == OVERLAP_TERMINATE);
-    if (displaces && v->due_ms == st->due_ms + 1 && v->live > 0 &&
-        jobs_n == 0) {
+    /* What it told to stop a chore may have ended in the same slice. */
+    if (displaces && v->due_ms == st->due_ms + 1 && jobs_n == 0) {
         *displaced = DISPLACED_SOME;
         st->missed -= count; /* not yet */
         st->due_ms++;
