@@ -162,7 +162,7 @@ static void a_bad_value_is_refused_with_what_is_allowed(void **state)
         {"appendfsync x",
          "appendfsync must be always, everysec or no, not 'x'"},
         {"payload-max-size 17mb", "payload-max-size must be a size (bytes, or "
-                                  "with kb mb gb) from 1kb to 16mb, not "
+                                  "with kb mb gb) from 1kb to 4mb, not "
                                   "'17mb'"},
         {"lease-default 1", "lease-default must be a duration (ms, or with ms "
                             "s m h d) from 100ms to 1d, not '1'"},
