@@ -97,7 +97,7 @@ void ready_told(struct engine *e, struct queue *q, struct handler *h,
 
 /* A job of the lane is leased: see that the next ones are in memory. */
 void ahead_look(struct engine *e, struct lane *l);
-/* Is that under way? */
+/* Is that under way? Then the caller waits for it: the next trip is longer. */
 bool ahead_comes(struct engine *e, const struct lane *l);
 
 #endif

@@ -214,4 +214,13 @@ void rocks_backup_poll(struct rocks *r);
 /* Wait for the one that is under way. */
 void rocks_backup_end(struct rocks *r);
 
+/* A number as RocksDB's files hold it. */
+static inline uint64_t rocks_little(const char *p, size_t n)
+{
+    uint64_t v = 0;
+    while (n-- > 0)
+        v = v << 8 | (unsigned char)p[n];
+    return v;
+}
+
 #endif

@@ -49,14 +49,6 @@ struct piece {
     struct slice bytes;
 };
 
-static uint32_t little(const char *p, size_t n)
-{
-    uint32_t v = 0;
-    while (n-- > 0)
-        v = v << 8 | (unsigned char)p[n];
-    return v;
-}
-
 static uint32_t unmasked(uint32_t sum)
 {
     sum -= 0xa282ead8u;
@@ -72,13 +64,14 @@ static bool piece_at(struct slice file, size_t at, struct piece *p)
     if (room < HEAD)
         return false;
     const char *head = file.data + at;
-    size_t len = little(head + 4, 2);
+    size_t len = rocks_little(head + 4, 2);
     p->type = (unsigned char)head[6];
     if (p->type < FULL || p->type > LAST || len > room - HEAD)
         return false;
     p->bytes = slice_of(head + HEAD, len);
     p->end = at + HEAD + len;
-    return crc32c(0, slice_of(head + 6, len + 1)) == unmasked(little(head, 4));
+    return crc32c(0, slice_of(head + 6, len + 1)) ==
+           unmasked((uint32_t)rocks_little(head, 4));
 }
 
 /* Tables of several families that appear together are a group of records, each

@@ -42,14 +42,6 @@ struct table {
     struct buf block;
 };
 
-static uint64_t little(const char *p, size_t n)
-{
-    uint64_t v = 0;
-    while (n-- > 0)
-        v = v << 8 | (unsigned char)p[n];
-    return v;
-}
-
 static bool take_varint(struct slice *from, uint64_t *out)
 {
     *out = 0;
@@ -100,7 +92,7 @@ static bool block_holds(struct table *t, struct handle h)
     const char *trailer = t->block.data + h.len;
     t->block.len = (size_t)h.len;
     return checksum(buf_slice(&t->block), (unsigned char)trailer[0]) ==
-           little(trailer + 1, 4);
+           rocks_little(trailer + 1, 4);
 }
 
 /* The next entry of a block whose keys are written in full. */
@@ -125,7 +117,7 @@ static const char *meta_blocks_hold(struct table *t)
     if (rest.len < 4)
         return "its metaindex is too short";
     /* At its end: where keys are written in full, and how many such places. */
-    uint64_t restarts = little(rest.data + rest.len - 4, 4) & 0x7fffffff;
+    uint64_t restarts = rocks_little(rest.data + rest.len - 4, 4) & 0x7fffffff;
     if (restarts > (rest.len - 4) / 4)
         return "its metaindex cannot be read";
     rest.len -= 4 + 4 * (size_t)restarts;
@@ -153,8 +145,8 @@ static const char *table_fault(struct table *t)
         return "it cannot be read";
     const char *footer = t->block.data;
     struct slice handles = slice_of(footer + 1, FOOTER_LEN - 13);
-    if (little(footer + FOOTER_LEN - 8, 8) != MAGIC ||
-        little(footer + FOOTER_LEN - 12, 4) != FORMAT_VERSION ||
+    if (rocks_little(footer + FOOTER_LEN - 8, 8) != MAGIC ||
+        rocks_little(footer + FOOTER_LEN - 12, 4) != FORMAT_VERSION ||
         footer[0] != CHECKSUM_XXH3 || !take_handle(&handles, &meta) ||
         !take_handle(&handles, &index))
         return "its end is not that of a table";

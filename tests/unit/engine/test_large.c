@@ -107,6 +107,15 @@ static void what_does_not_fit_is_refused_and_may_be_sent_again(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], MANY);
 }
 
+/* As many slices as a chore may need that does one job in each. */
+static void tick_for_all(struct rig *r)
+{
+    for (int i = 0; i < 2 * MANY; i++) {
+        (void)engine_tick(r->engine, r->now);
+        step(r);
+    }
+}
+
 static void chores_go_on_where_the_entry_was_full(void **state)
 {
     struct rig *r = *state;
@@ -122,10 +131,7 @@ static void chores_go_on_where_the_entry_was_full(void **state)
         struct bulk_params p = {.verb = steps[i].verb, .filter = &f};
         assert_int_equal(engine_bulk(r->engine, &p, r->now, &chore, &r->err),
                          ERR_OK);
-        for (int j = 0; j < 2 * MANY; j++) {
-            (void)engine_tick(r->engine, r->now);
-            step(r);
-        }
+        tick_for_all(r);
         struct chore_view v = rig_chore(r, chore);
         assert_int_equal(v.done, MANY);
         assert_int_equal(v.matched, MANY);
@@ -147,10 +153,7 @@ static void chores_count_jobs_once_that_stay_where_they_are(void **state)
     r->now.wall_ms += 5;
     assert_int_equal(engine_bulk(r->engine, &p, r->now, &chore, &r->err),
                      ERR_OK);
-    for (int j = 0; j < 2 * MANY; j++) {
-        (void)engine_tick(r->engine, r->now);
-        step(r);
-    }
+    tick_for_all(r);
     struct chore_view v = rig_chore(r, chore);
     assert_int_equal(v.done, MANY);
     assert_int_equal(v.matched, MANY);
