@@ -47,10 +47,12 @@
 
 #define BACKGROUND_SYNC_MS 800 /* LOG_EVERYSEC promises 1 s with some room */
 #define WATERMARK_MS 2000
+#define TIMES_MAX_US ((uint64_t)60 * 1000 * 1000)
 
 struct pending {
     struct slice entry;
     uint64_t epoch;
+    uint64_t since_us; /* log_append() */
 };
 
 /* Entries with dense indexes; the first has index `first`. */
@@ -111,7 +113,8 @@ struct log {
     uint64_t release_below;
     uint64_t keep_bytes;
     uint64_t durable_bytes;
-    struct log_stats stats;
+    struct log_stats stats; /* counters: the rest is filled in when asked */
+    struct histogram *sync_us, *commit_us;
 
     /* the token's */
     struct writer w;
@@ -126,7 +129,7 @@ struct log {
     _Atomic uint64_t first, written, durable, acked;
     _Atomic uint64_t written_bytes, acked_bytes; /* since open */
     _Atomic uint64_t room, spare_room;
-    _Atomic uint64_t sync_us; /* of late, smoothed */
+    _Atomic uint64_t lately_us; /* a sync takes, smoothed */
 
     /* the keeper's */
     uint64_t next_sync_ms, next_mark_ms;

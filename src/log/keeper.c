@@ -17,6 +17,7 @@
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/histogram.h"
 #include "util/logger.h"
 
 #define TURN_MS 1000
@@ -74,7 +75,7 @@ static void background_sync(struct log *l)
     (void)pthread_mutex_lock(&l->lock);
     l->syncing = false;
     l->stats.syncs++;
-    l->stats.sync_us += clock_mono_us() - begin;
+    histogram_record(l->sync_us, clock_mono_us() - begin);
     l->next_sync_ms = now + BACKGROUND_SYNC_MS;
     (void)pthread_mutex_unlock(&l->lock);
     if (why == 0 && l->on_progress != NULL)

@@ -8,6 +8,7 @@
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/histogram.h"
 #include "util/logger.h"
 
 static void batch_add(struct batch *b, struct pending p)
@@ -33,7 +34,7 @@ uint64_t log_append(struct log *l, struct slice entry)
         l->staged.done = l->staged.n = 0;
         l->staged.first = l->last + 1;
     }
-    batch_add(&l->staged, (struct pending){entry, l->epoch});
+    batch_add(&l->staged, (struct pending){entry, l->epoch, clock_mono_us()});
     l->appended_bytes += rec_size(entry.len);
     return ++l->last;
 }
@@ -113,7 +114,7 @@ bool log_sync_inline(struct log *l)
     /* The token first: l->w and l->batch may be read only with it. */
     bool here = !l->busy && !l->syncing && batch_empty(&l->queue) &&
                 batch_empty(&l->batch) && !batch_empty(&l->staged) &&
-                (atomic_load(&l->sync_us) < INLINE_SYNC_US ||
+                (atomic_load(&l->lately_us) < INLINE_SYNC_US ||
                  atomic_load(&l->mode) != LOG_ALWAYS);
     if (here) {
         uint64_t waiting = l->appended_bytes - l->w.bytes;
@@ -241,11 +242,28 @@ uint64_t log_space_left(const struct log *l)
     return room > queued ? room - queued : 0;
 }
 
+static struct log_times times_of(const struct histogram *h)
+{
+    return (struct log_times){histogram_percentile(h, 50),
+                              histogram_percentile(h, 99), histogram_max(h)};
+}
+
+void log_forget_times(struct log *l)
+{
+    CHECK_OBJ(l, LOG);
+    (void)pthread_mutex_lock(&l->lock);
+    histogram_reset(l->sync_us);
+    histogram_reset(l->commit_us);
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
 void log_stats(struct log *l, struct log_stats *out)
 {
     CHECK_OBJ(l, LOG);
     (void)pthread_mutex_lock(&l->lock);
     *out = l->stats;
+    out->sync_us = times_of(l->sync_us);
+    out->commit_us = times_of(l->commit_us);
     out->segments = out->segment_bytes = 0;
     LIST_FOR (it, &l->segments) {
         out->segments++;

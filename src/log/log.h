@@ -182,9 +182,13 @@ struct log_stats {
     uint64_t inline_syncs;
     uint64_t segments, segment_bytes; /* present */
     uint64_t switches, recycled;
-    uint64_t sync_us, sync_us_max; /* sum, highest */
+    struct log_times {
+        uint64_t p50, p99, max;
+    } sync_us,     /* of each fdatasync(2) */
+        commit_us; /* of each entry, from log_append() until it was acked */
 };
 void log_stats(struct log *log, struct log_stats *out); /* [any] */
+void log_forget_times(struct log *log);                 /* [any] */
 
 /* --- retention ----------------------------------------------------------
  * log_release() says what the store no longer needs. Feed, replicas and backup

@@ -24,6 +24,7 @@
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/histogram.h"
 #include "util/logger.h"
 
 /* Make the directory's own name durable too. */
@@ -321,6 +322,8 @@ static struct log *new_log(const struct log_options *o)
     list_init(&l->segments);
     list_init(&l->spares);
     list_init(&l->holds);
+    l->sync_us = histogram_new(TIMES_MAX_US, 2);
+    l->commit_us = histogram_new(TIMES_MAX_US, 2);
     (void)pthread_mutex_init(&l->lock, NULL);
     (void)pthread_mutex_init(&l->mark_lock, NULL);
     log_cond_init(&l->wake);
@@ -353,6 +356,8 @@ static void free_log(struct log *l)
     (void)pthread_cond_destroy(&l->moved);
     (void)pthread_mutex_destroy(&l->lock);
     (void)pthread_mutex_destroy(&l->mark_lock);
+    histogram_free(&l->sync_us);
+    histogram_free(&l->commit_us);
     mem_free(l->path);
     l->magic = 0;
     mem_free(l);

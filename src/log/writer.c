@@ -24,6 +24,7 @@
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/histogram.h"
 
 #define STUCK_RETRY_MS 100
 
@@ -120,13 +121,11 @@ static bool sync_now(struct log *l)
         return false;
     }
     uint64_t us = clock_mono_us() - begin;
-    uint64_t lately = atomic_load(&l->sync_us);
-    atomic_store(&l->sync_us, lately - lately / 8 + us / 8);
+    uint64_t lately = atomic_load(&l->lately_us);
+    atomic_store(&l->lately_us, lately - lately / 8 + us / 8);
     (void)pthread_mutex_lock(&l->lock);
     l->stats.syncs++;
-    l->stats.sync_us += us;
-    if (us > l->stats.sync_us_max)
-        l->stats.sync_us_max = us;
+    histogram_record(l->sync_us, us);
     (void)pthread_mutex_unlock(&l->lock);
     log_publish(l, w->next - 1, w->bytes, w->next - 1, w->bytes);
     return true;
@@ -226,10 +225,21 @@ static bool fits(const struct writer *w, uint64_t size)
     return at + size <= w->head.size;
 }
 
+/* How long the entries from v[from] on took to be acked. */
+static void time_commits(struct log *l, size_t from)
+{
+    uint64_t now = clock_mono_us();
+    (void)pthread_mutex_lock(&l->lock);
+    for (size_t i = from; i < l->batch.done; i++)
+        histogram_record(l->commit_us, now - l->batch.v[i].since_us);
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
 void writer_run(struct log *l)
 {
     struct writer *w = &l->w;
     struct batch *b = &l->batch;
+    size_t first = b->done;
     bool ok = !atomic_load(&l->failed), stuck = false;
     while (ok && b->done + w->records < b->n) {
         struct pending p = b->v[b->done + w->records];
@@ -260,6 +270,7 @@ void writer_run(struct log *l)
         (void)sync_now(l);
     else if (ok) /* the mode may have changed: acked follows */
         log_publish(l, w->next - 1, w->bytes, 0, 0);
+    time_commits(l, first);
 }
 
 /* Is there anything that the log thread could do? With lock. */

@@ -4,6 +4,7 @@
 
 #include "server/client.h"
 #include "server/parts.h"
+#include "store/store.h"
 #include "util/alloc.h"
 #include "util/histogram.h"
 
@@ -62,6 +63,8 @@ void stats_reset(struct server *s)
     st->n_errs = 0;
     st->errs_other = 0;
     st->ops_sampled = 0;
+    if (s->store != NULL)
+        store_forget_times(s->store);
 }
 
 /* --- errors ----------------------------------------------------------------*/

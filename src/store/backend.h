@@ -72,6 +72,7 @@ struct backend_ops {
     void (*poll)(struct backend *b, struct now now);
     enum store_room (*room)(const struct backend *b);
     void (*stats)(const struct backend *b, struct store_stats *out);
+    void (*forget_times)(struct backend *b);
     enum err (*backup)(struct backend *b, const char *path,
                        store_backup_fn done, void *ud, struct errbuf *e);
     /* Leave. With `clean`, everything was applied before: flush it. No

@@ -459,6 +459,11 @@ static void mem_stats(const struct backend *b, struct store_stats *out)
     out->fault_is = m->fault == NULL ? ERR_OK : ERR_IO;
 }
 
+static void mem_forget_times(struct backend *b)
+{
+    (void)b; /* takes none */
+}
+
 static enum err mem_backup(struct backend *b, const char *path,
                            store_backup_fn done, void *ud, struct errbuf *e)
 {
@@ -523,6 +528,7 @@ static const struct backend_ops mem_ops = {
     .poll = mem_poll,
     .room = mem_room,
     .stats = mem_stats,
+    .forget_times = mem_forget_times,
     .backup = mem_backup,
     .close = mem_close,
 };

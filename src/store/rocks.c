@@ -284,12 +284,24 @@ static enum err fault_of(const struct rocks *r, const char **what)
     return ERR_OK;
 }
 
+static struct store_times times_of(struct log_times t)
+{
+    return (struct store_times){t.p50, t.p99, t.max};
+}
+
+static void rocks_forget_times(struct backend *b)
+{
+    log_forget_times(rocks_of(b)->log);
+}
+
 static void rocks_stats(const struct backend *b, struct store_stats *out)
 {
     const struct rocks *r = rocks_of(b);
     struct log_stats ls;
     log_stats(r->log, &ls);
     out->syncs = ls.syncs;
+    out->sync_us = times_of(ls.sync_us);
+    out->commit_us = times_of(ls.commit_us);
     out->log_bytes = ls.segment_bytes;
     out->log_segments = ls.segments;
     out->applied_index = atomic_load(&r->applied_index);
@@ -334,6 +346,7 @@ static const struct backend_ops rocks_ops = {
     .poll = rocks_poll,
     .room = rocks_room,
     .stats = rocks_stats,
+    .forget_times = rocks_forget_times,
     .backup = rocks_backup,
     .close = rocks_close,
 };

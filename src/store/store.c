@@ -312,6 +312,11 @@ void store_get_stats(const struct store *s, struct store_stats *out)
     s->b->ops->stats(s->b, out);
 }
 
+void store_forget_times(struct store *s)
+{
+    s->b->ops->forget_times(s->b);
+}
+
 /* --- gathers ------------------------------------------------------------- */
 
 struct gather *gather_new(struct store *s)

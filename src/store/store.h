@@ -212,11 +212,16 @@ struct store_stats {
     uint64_t fetches, log_bytes, log_segments, disk_free_bytes;
     uint64_t replayed_entries, dropped_tail_bytes;
     uint64_t cut_manifest_bytes;
+    struct store_times {
+        uint64_t p50, p99, max;
+    } sync_us,     /* of the log's fdatasyncs */
+        commit_us; /* of entries, from store_commit() until they were acked */
     uint64_t base_memory_bytes, base_disk_bytes;
     const char *fault; /* why writes are refused, or NULL */
     enum err fault_is; /* ERR_NOSPACE, ERR_IO ...; or ERR_OK */
 };
 void store_get_stats(const struct store *s, struct store_stats *out);
+void store_forget_times(struct store *s);
 
 /* The in-memory implementation, for tests and the simulation: see
  * store/mem.h.*/
