@@ -519,6 +519,32 @@ void execution_failed(struct engine *e, struct gather *g, struct job *j,
               now);
 }
 
+static void add_time(struct buf *times, uint64_t ms)
+{
+    record_put_fix64(buf_room(times, sizeof(ms)), ms);
+    times->len += sizeof(ms);
+}
+
+/* How many crashes within the window there are with this one; their times. An
+ * older version noted the first alone: the others count no longer than it. */
+static uint32_t count_crash(const struct engine *e, const struct job *j,
+                            const struct rec_more *m, struct now now,
+                            struct buf *times)
+{
+    uint64_t window_ms = e->config.crash_window_ms;
+    if (m->first_crash_ms > 0 && since(m->first_crash_ms, now) <= window_ms)
+        for (uint32_t i = 0; i < j->crashes && i < e->config.crashes_max; i++)
+            add_time(times, m->first_crash_ms);
+    struct record_reader in = record_reader(m->crashed_ms);
+    while (!in.bad && in.at < in.end) {
+        uint64_t ms = record_get_fix64(&in);
+        if (since(ms, now) <= window_ms)
+            add_time(times, ms);
+    }
+    add_time(times, now.wall_ms);
+    return (uint32_t)(times->len / sizeof(now.wall_ms));
+}
+
 void execution_lost(struct engine *e, struct gather *g, struct job *j,
                     struct now now)
 {
@@ -530,26 +556,28 @@ void execution_lost(struct engine *e, struct gather *g, struct job *j,
     struct rec_more m;
     if (execution_cancelled(e, g, j, &o, now))
         return;
+    struct buf times = {0};
     job_more(j, &m);
-    if (since(m.first_crash_ms, now) > e->config.crash_window_ms) {
-        m.first_crash_ms = now.wall_ms;
-        j->crashes = 0;
-    }
+    bool poison = count_crash(e, j, &m, now, &times) >= e->config.crashes_max;
     j->crashes++;
     e->stats.leases_lost++;
     j->queue->totals.lost++;
     report(e, EVENT_LEASE_LOST, j, now, since(j->started_ms, now), SLICE_EMPTY);
     settle_attempt(e, j, &o, now);
-    if (j->crashes >= e->config.crashes_max) {
+    if (poison) {
         job_encode(e, j, NULL); /* the record tells the crashes */
         job_finish(e, g, j, JOB_FAILED, &o, now);
-        return;
+        goto out;
     }
     struct rec_exec x = exec_of(j, &o, now);
     put_execution(e, j, &x);
     remember(j, &m, &x);
+    m.first_crash_ms = 0;
+    m.crashed_ms = buf_slice(&times);
     come_back(e, j, &m, JOB_RETRYING, now.wall_ms + e->config.crash_delay_ms,
               DUEF_RETRYING | DUEF_OLD_PLACE, now);
+out:
+    buf_release(&times);
 }
 
 void execution_released(struct engine *e, struct job *j, enum verb verb,

@@ -103,7 +103,7 @@ static void more_parts(struct job *j)
     struct more_hot hot, *r = &hot;
     uint8_t version = record_get_u8(&in);
     REC_MORE_HOT(RECORD_GET)
-    if ((version != 1 && version != REC_MORE_VERSION) || in.bad)
+    if (version < 1 || version > REC_MORE_VERSION || in.bad)
         return;
     j->owner = hot.owner;
     j->cost = hot.cost > 0 ? hot.cost : 1;

@@ -1,7 +1,8 @@
 /* The engine's records: the values of its rows. How a list becomes a struct,
  * size, encode and decode is told in store/record.h, keys in store/key.h.
  *
- * A released list never changes; a new field makes the next version (RECORD2).
+ * A released list never changes; a new field makes the next version (RECORD2,
+ * RECORD3).
  * Numbers of kinds, states, verbs and reasons are on disk: never reuse one.
  */
 #ifndef ENGINE_RECORDS_H
@@ -197,12 +198,20 @@ enum reason {
     REC_MORE_HOT(X)    \
     REC_MORE_REST_V1(X)
 /* How long EXPIRES and DEADLINE give it each time: a RETRY begins anew. */
-#define REC_MORE_REST(X) \
-    REC_MORE_REST_V1(X)  \
-    X(u64, expires_ms)   \
+#define REC_MORE_REST_V2(X) \
+    REC_MORE_REST_V1(X)     \
+    X(u64, expires_ms)      \
     X(u64, deadline_ms)
-#define REC_MORE_VERSION 2
 #define REC_MORE_V2(X) \
+    REC_MORE_HOT(X)    \
+    REC_MORE_REST_V2(X)
+/* When it crashed, as far as that still counts: fix64 each. Of a job that an
+ * older version wrote there is `first_crash_ms` instead. */
+#define REC_MORE_REST(X) \
+    REC_MORE_REST_V2(X)  \
+    X(bytes, crashed_ms)
+#define REC_MORE_VERSION 3
+#define REC_MORE_V3(X) \
     REC_MORE_HOT(X)    \
     REC_MORE_REST(X)
 
@@ -562,14 +571,17 @@ enum reason {
 
 /* Those of which there are two versions. */
 #define ENGINE_RECORDS2(R)                   \
-    R(rec_more, REC_MORE_V1, REC_MORE_V2)    \
     R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)    \
     R(rec_chore, REC_CHORE_V1, REC_CHORE_V2) \
     R(rec_schedule_state, REC_SCHEDULE_STATE_V1, REC_SCHEDULE_STATE_V2)
 
+/* And three. */
+#define ENGINE_RECORDS3(R) R(rec_more, REC_MORE_V1, REC_MORE_V2, REC_MORE_V3)
+
 /* clang-format off */
 ENGINE_RECORDS(RECORD)
 ENGINE_RECORDS2(RECORD2)
+ENGINE_RECORDS3(RECORD3)
 /* clang-format on */
 
 #endif

@@ -353,6 +353,7 @@ static void renew(struct engine *e, struct kept *k, const struct lane *l,
     r->state = JOB_READY;
     r->failures = r->crashes = 0;
     m->first_crash_ms = m->cancel_at_ms = 0;
+    m->crashed_ms = SLICE_EMPTY;
     m->held_from = 0;
     m->progress = 0;
     m->reserved = SLICE_EMPTY;

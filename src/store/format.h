@@ -91,7 +91,7 @@
  * 6. Changing it
  *
  *   - A released list of fields never changes; a new field is a new version
- *     (RECORD2), the program reads both and writes the newer one.
+ *     (RECORD2, RECORD3), the program reads both and writes the newer one.
  *   - A released key layout never changes; another layout is another kind or
  *     another family.
  *   - Numbers of families, kinds, parts, states and change ops are given by

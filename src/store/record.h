@@ -24,8 +24,9 @@
  *     bytes  struct slice     varint length, then the bytes
  *
  * Rules for ever: a released list never changes; a new field makes the next
- * version, which RECORD2() declares with the list of its predecessor. We write
- * the newest version and read all. A field that the old list lacks is zero.
+ * version, which RECORD2() declares with the list of its predecessor (RECORD3()
+ * with those of both). We write the newest version and read all. A field that
+ * the old list lacks is zero.
  *
  * Invariants:
  *  1. decode() accepts exactly what encode() writes: every byte is used,
@@ -297,6 +298,20 @@ static inline struct slice record_get_bytes(struct record_reader *in)
     {                                                                \
         return v.len > 0 && v.data[0] == 1 ? name##_decode_v1(r, v)  \
                                            : name##_decode_v2(r, v); \
+    }
+
+/* The third version: OLDEST and OLD are read. */
+#define RECORD3(name, OLDEST, OLD, NEW)                              \
+    RECORD_WRITER(name, 3, NEW)                                      \
+    RECORD_READER(name, 1, OLDEST)                                   \
+    RECORD_READER(name, 2, OLD)                                      \
+    RECORD_READER(name, 3, NEW)                                      \
+    static inline bool name##_decode(struct name *r, struct slice v) \
+    {                                                                \
+        if (v.len > 0 && v.data[0] == 1)                             \
+            return name##_decode_v1(r, v);                           \
+        return v.len > 0 && v.data[0] == 2 ? name##_decode_v2(r, v)  \
+                                           : name##_decode_v3(r, v); \
     }
 
 #endif

@@ -103,3 +103,19 @@ start_server {tags {jobs}} {
         assert_error "ERR JOB.LEASE: FOR wants a duration*" {r job.lease q FOR x}
     }
 }
+start_server {tags {jobs}} {
+    test {three crashes within 24 hours are poison, more over a longer time not} {
+        set id [r job.add q x]
+        foreach hours {0 20 30 40} {
+            assert_equal ready [r job.state $id]
+            r debug set-clock [expr {$hours * 3600000}]
+            lease_one q FOR 100ms
+            wait_for {[r job.state $id] ne "running"}
+            r debug set-clock [expr {$hours * 3600000 + 2000}]
+            wait_for {[r job.state $id] in {ready failed}}
+        }
+        assert_equal failed [r job.state $id]
+        assert_equal poison [dict get [r job.get $id] reason]
+        assert_equal 4 [dict get [r job.get $id] crashes]
+    }
+}

@@ -22,7 +22,7 @@ struct model {
      * never born stay until the table grows: an id is never given again. */
     uint32_t *by_id;
     uint32_t by_id_n, by_id_used; /* size: a power of two */
-    uint64_t keep_ms, crash_window_ms, slack_ms, wall_max_ms;
+    uint64_t keep_ms, crash_window_ms, set_ms, slack_ms, wall_max_ms;
     uint32_t crashes_max;
     uint32_t clock; /* grows when arrivals begin to be ordered anew */
     uint64_t clock_ms;
@@ -31,11 +31,13 @@ struct model {
 };
 
 struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
-                        uint64_t crash_window_ms, uint64_t slack_ms)
+                        uint64_t crash_window_ms, uint64_t set_ms,
+                        uint64_t slack_ms)
 {
     struct model *m = NEW(struct model);
     m->jobs = mem_zalloc(jobs * sizeof(*m->jobs));
     m->jobs_n = jobs;
+    m->set_ms = set_ms;
     m->slack_ms = slack_ms;
     m->keep_ms = keep_ms;
     m->crashes_max = crashes_max;
@@ -271,7 +273,8 @@ static uint64_t lost_at(const struct mjob *j, struct now now)
 }
 
 /* The engine noticed the loss at some time from then on: might it have found
- * enough crashes within the window? Clocks that were set blur its edge. */
+ * enough crashes within the window? Clocks that were set blur its edge, and
+ * crashes that it noticed late. */
 static bool maybe_poison(const struct model *m, const struct mjob *j,
                          struct now now)
 {
@@ -325,10 +328,8 @@ const char *model_leased(struct model *m, uint32_t k,
     j->in_line = false;
     if (j->state == M_RUNNING) {
         crashed(j, now);
-        /* They are counted from the first of them, and anew after a window:
-         * one less than the most may lie on either side of that moment. */
-        if (crashes_since(j, now.wall_ms - m->crash_window_ms + m->slack_ms) >=
-            2 * m->crashes_max - 1)
+        if (crashes_since(j, now.wall_ms - m->crash_window_ms + m->set_ms) >=
+            m->crashes_max)
             return "a poisonous job was leased again";
     }
     if (v->failures != j->failures)

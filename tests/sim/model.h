@@ -48,10 +48,12 @@ struct mjob {
 
 struct model;
 
-/* `jobs`: so many are expected; `slack_ms`: how far the wall clock may be set
- * within the window in which crashes count. */
+/* `jobs`: so many are expected; `set_ms`: how far the wall clock may be set
+ * within the window in which crashes count; `slack_ms`: that, and how late a
+ * crash may be noticed. */
 struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
-                        uint64_t crash_window_ms, uint64_t slack_ms);
+                        uint64_t crash_window_ms, uint64_t set_ms,
+                        uint64_t slack_ms);
 void model_free(struct model **m);
 uint32_t model_jobs(const struct model *m);
 const struct mjob *model_job(const struct model *m, uint32_t k);

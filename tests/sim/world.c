@@ -754,9 +754,13 @@ void world_run(const struct world_options *o, struct world_report *r)
                           1000 + rng_below(&w->rng, 1000000)};
     if (!o->calm && chance(w, 300))
         clock_begin(w);
+    const uint64_t minute = 60 * 1000, hour = 60 * minute;
+    if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
+        w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
     w->model = model_new(o->ops, w->config.keep_ms, w->config.crashes_max,
                          w->config.crash_window_ms,
-                         (w->clocks == NULL ? 1 : 20) * (uint64_t)3600000);
+                         w->clocks == NULL ? 5 * minute : 20 * hour,
+                         w->clocks == NULL ? 2 * hour : 20 * hour);
     open_world(w);
     uint32_t crashes = o->calm || chance(w, 200) ? 0 : 3;
     while (r->ops < o->ops && r->violation[0] == '\0') {

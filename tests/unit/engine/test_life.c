@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/core.h"
+
 static void a_job_is_added_leased_and_acknowledged(void **state)
 {
     struct rig *r = *state;
@@ -191,6 +193,76 @@ static void a_lost_lease_is_a_crash_and_three_are_poison(void **state)
     assert_int_equal(rig_state(r, id), JOB_FAILED);
     assert_int_equal(r->events[EVENT_LEASE_LOST], 3);
     assert_int_equal(rig_queue(r, "q").lost, 3);
+}
+
+#define HOUR_MS ((uint64_t)3600 * 1000)
+
+/* At so many hours from the beginning; false: it is given out no more. */
+static bool crash_at(struct rig *r, uint64_t began_ms, uint64_t hours)
+{
+    rig_pass(r, began_ms + hours * HOUR_MS - r->now.wall_ms);
+    if (rig_lease(r, "q", 1) == 0)
+        return false;
+    rig_pass(r, 30000);
+    rig_pass(r, 1000);
+    return true;
+}
+
+static void crashes_count_within_any_day_not_from_the_first(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    uint64_t began_ms = r->now.wall_ms;
+    assert_true(crash_at(r, began_ms, 0));
+    assert_true(crash_at(r, began_ms, 20));
+    rig_restart(r);                         /* the row knows */
+    assert_true(crash_at(r, began_ms, 30)); /* the first is forgotten */
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    assert_int_equal(r->attempt, 3);
+    assert_true(crash_at(r, began_ms, 40)); /* the third since 20 */
+    assert_int_equal(rig_state(r, id), JOB_FAILED);
+    /* A new life counts anew. */
+    assert_int_equal(
+        rig_manage(r, (struct manage_params){.verb = MANAGE_RETRY}, &id, 1),
+        ERR_OK);
+    assert_true(crash_at(r, began_ms, 41));
+    assert_true(crash_at(r, began_ms, 42));
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    assert_true(crash_at(r, began_ms, 43));
+    assert_int_equal(rig_state(r, id), JOB_FAILED);
+}
+
+static void rare_crashes_never_make_poison(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    uint64_t began_ms = r->now.wall_ms;
+    for (uint64_t i = 0; i < 20; i++)
+        assert_true(crash_at(r, began_ms, 13 * i));
+    assert_int_equal(rig_state(r, id), JOB_READY);
+}
+
+/* As an older version left it: the first crash's time, and how many. */
+static void crashes_of_an_older_version_count_from_the_first(void **state)
+{
+    struct rig *r = *state;
+    for (uint64_t later = 0; later < 2; later++) {
+        struct id id = rig_add(r, "q", "x", NULL).id;
+        uint64_t began_ms = r->now.wall_ms;
+        assert_true(crash_at(r, began_ms, 0));
+        struct job *j = job_get(r->engine, &id);
+        struct rec_more m;
+        job_more(j, &m);
+        assert_int_equal(m.crashed_ms.len, 8);
+        m.crashed_ms = SLICE_EMPTY;
+        m.first_crash_ms = began_ms;
+        j->crashes = 2;
+        job_store(r->engine, j, &m);
+        rig_step(r);
+        rig_restart(r);
+        assert_true(crash_at(r, began_ms, 23 + 2 * later));
+        assert_int_equal(rig_state(r, id), later ? JOB_READY : JOB_FAILED);
+    }
 }
 
 static void a_lost_job_goes_back_to_its_old_place(void **state)
@@ -411,6 +483,9 @@ int main(void)
         TEST(a_snoozed_job_comes_back_uncounted),
         TEST(a_released_job_goes_back_to_its_old_place),
         TEST(a_lost_lease_is_a_crash_and_three_are_poison),
+        TEST(crashes_count_within_any_day_not_from_the_first),
+        TEST(rare_crashes_never_make_poison),
+        TEST(crashes_of_an_older_version_count_from_the_first),
         TEST(leases_of_mixed_lengths_end_by_their_deadlines),
         TEST(a_lost_job_goes_back_to_its_old_place),
         TEST(a_stepped_wall_clock_ends_no_lease),

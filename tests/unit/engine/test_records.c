@@ -73,40 +73,53 @@ static void fill_bytes(struct slice *to, unsigned *n)
         assert_false(name##_decode(&back, slice_of(bytes, len + 1)));     \
     }
 
-/* The newer version likewise; the bytes of the older one still say the same.
- */
-#define CHECK2(name, OLD, NEW)                                            \
-    {                                                                     \
-        struct name r = {0}, back;                                        \
-        char bytes[1024], again[1024];                                    \
-        unsigned n = 0;                                                   \
-        NEW(FILL)                                                         \
-        size_t len = name##_size(&r);                                     \
-        assert_ptr_equal(name##_encode(&r, bytes), bytes + len);          \
-        golden_check("engine.txt", #name "_v2", slice_of(bytes, len));    \
-        assert_true(name##_decode(&back, slice_of(bytes, len)));          \
-        name##_encode(&back, again);                                      \
-        assert_memory_equal(again, bytes, len);                           \
-        for (size_t cut = 0; cut < len; cut++)                            \
-            assert_false(name##_decode(&back, slice_of(bytes, cut)));     \
-        r = (struct name){0};                                             \
-        n = 0;                                                            \
-        OLD(FILL)                                                         \
-        len = name##_size(&r);                                            \
-        name##_encode(&r, bytes);                                         \
-        struct slice stored =                                             \
-            golden_read("engine.txt", #name "_v1", again, sizeof(again)); \
-        assert_true(name##_decode(&back, stored));                        \
-        assert_int_equal(name##_size(&back), len);                        \
-        name##_encode(&back, again);                                      \
-        assert_memory_equal(again, bytes, len);                           \
+/* The newest version likewise. */
+#define CHECK_NEW(name, version, NEW)                                    \
+    {                                                                    \
+        struct name r = {0}, back;                                       \
+        char bytes[1024], again[1024];                                   \
+        unsigned n = 0;                                                  \
+        NEW(FILL)                                                        \
+        size_t len = name##_size(&r);                                    \
+        assert_ptr_equal(name##_encode(&r, bytes), bytes + len);         \
+        golden_check("engine.txt", #name version, slice_of(bytes, len)); \
+        assert_true(name##_decode(&back, slice_of(bytes, len)));         \
+        name##_encode(&back, again);                                     \
+        assert_memory_equal(again, bytes, len);                          \
+        for (size_t cut = 0; cut < len; cut++)                           \
+            assert_false(name##_decode(&back, slice_of(bytes, cut)));    \
     }
+
+/* The bytes of an older one still say the same. */
+#define CHECK_OLD(name, version, OLD)                                       \
+    {                                                                       \
+        struct name r = {0}, back;                                          \
+        char bytes[1024], again[1024];                                      \
+        unsigned n = 0;                                                     \
+        OLD(FILL)                                                           \
+        size_t len = name##_size(&r);                                       \
+        name##_encode(&r, bytes);                                           \
+        struct slice stored =                                               \
+            golden_read("engine.txt", #name version, again, sizeof(again)); \
+        assert_true(name##_decode(&back, stored));                          \
+        assert_int_equal(name##_size(&back), len);                          \
+        name##_encode(&back, again);                                        \
+        assert_memory_equal(again, bytes, len);                             \
+    }
+#define CHECK2(name, OLD, NEW)  \
+    CHECK_NEW(name, "_v2", NEW) \
+    CHECK_OLD(name, "_v1", OLD)
+#define CHECK3(name, OLDEST, OLD, NEW) \
+    CHECK_NEW(name, "_v3", NEW)        \
+    CHECK_OLD(name, "_v2", OLD)        \
+    CHECK_OLD(name, "_v1", OLDEST)
 
 static void records_look_on_disk_as_they_always_did(void **state)
 {
     (void)state;
     ENGINE_RECORDS(CHECK)
     ENGINE_RECORDS2(CHECK2)
+    ENGINE_RECORDS3(CHECK3)
 }
 
 static void options_look_on_disk_as_they_always_did(void **state)
