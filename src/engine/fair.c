@@ -4,7 +4,10 @@
  * with work stand in the queue's heap: first by the priority band of their best
  * job (where the queue orders by priority), then by virtual time, which grows
  * by cost / weight with each lease. An owner that was idle starts at the
- * others' present. A queue that is not fair has a single share.
+ * others' present. Of shares with the same virtual time the one that has stood
+ * there the longest is first: owners who have a job now and then are served in
+ * the order in which they come, and so their rows are changed in the order in
+ * which they lie. A queue that is not fair has a single share.
  */
 #include "engine/core.h"
 
@@ -46,7 +49,9 @@ bool share_less(const struct heap_node *a, const struct heap_node *b)
     const struct share *y = CONTAINER_OF(b, struct share, in_queue);
     if (x->band != y->band)
         return x->band < y->band;
-    return x->virtual_time < y->virtual_time;
+    if (x->virtual_time != y->virtual_time)
+        return x->virtual_time < y->virtual_time;
+    return x->turn < y->turn;
 }
 
 struct share *share_for(struct engine *e, struct queue *q, struct owner *o)
@@ -69,6 +74,7 @@ void share_arrive(struct share *s)
 {
     if (s->virtual_time < s->queue->virtual_now)
         s->virtual_time = s->queue->virtual_now;
+    s->turn = ++s->queue->turns;
 }
 
 void share_charge(struct share *s, uint32_t cost)
@@ -78,6 +84,7 @@ void share_charge(struct share *s, uint32_t cost)
     if (q->virtual_now < s->virtual_time)
         q->virtual_now = s->virtual_time;
     s->virtual_time += COST_UNIT * cost / (weight == 0 ? 1 : weight);
+    s->turn = ++q->turns;
 }
 
 void share_refund(struct share *s, uint32_t cost)

@@ -48,6 +48,7 @@ struct queue {
     struct list waiters; /* struct spot, FIFO */
     uint32_t waiters_n;
     uint64_t virtual_now;   /* fair: the share served last */
+    uint64_t turns;         /* given to shares */
     struct limit *gate;     /* its own concurrency and rate, or NULL */
     struct list sifting;    /* in engine.sifting: see park_sift() */
     struct list reordering; /* struct lane.shut, for the moment */
@@ -96,6 +97,7 @@ struct share {
     struct queue *queue;
     struct owner *owner; /* or NULL */
     uint64_t virtual_time;
+    uint64_t turn;     /* who came first to that time: see share_less() */
     uint64_t band;     /* of its best job, as of lane_update() */
     struct heap lanes; /* open and not empty, the least head on top */
     struct heap_node in_queue;

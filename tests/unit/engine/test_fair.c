@@ -233,6 +233,39 @@ static void a_hundred_thousand_owners_take_turns(void **state)
     assert_in_range(c.got[0], 0, 2);
 }
 
+static void on_owner(void *ud, const struct lease_view *v)
+{
+    struct counted *c = ud;
+    unsigned owner;
+    assert_int_equal(sscanf(v->owner.data, "o%3u", &owner), 1);
+    assert_int_equal(owner, c->all * 7 % 300);
+    on_lease(ud, v);
+}
+
+/* Owners who have had equally much, and one job each. */
+static void equals_are_served_in_the_order_of_their_arrival(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c;
+    struct slice q = SLICE_LIT("q");
+    char name[5];
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 300; i++) {
+            snprintf(name, sizeof(name), "o%03u", i * 7 % 300);
+            add_many(r, name, 1);
+        }
+        for (c.all = 0; c.all < 300;) {
+            struct lease_params p = {.queues = &q, .queues_n = 1, .count = 100};
+            c.n = 0;
+            assert_int_equal(engine_lease(r->engine, r->gather, &p, r->now,
+                                          on_owner, &c, &r->err),
+                             ERR_OK);
+            rig_step(r);
+        }
+    }
+}
+
 static void cancelling_many_of_one_owner_leaves_the_others_alone(void **state)
 {
     struct rig *r = *state;
@@ -319,6 +352,7 @@ int main(void)
         T(who_returns_from_idling_starts_at_the_present),
         T(cost_counts_as_much_service),
         T(an_undone_lease_costs_its_owner_nothing),
+        T(equals_are_served_in_the_order_of_their_arrival),
         T(a_hundred_thousand_owners_take_turns),
         T(cancelling_many_of_one_owner_leaves_the_others_alone),
         T(aging_bounds_the_wait_of_the_lowest_priority),
