@@ -263,8 +263,8 @@ static enum err occur(struct engine *e, struct gather *g, struct schedule *s,
 /* --- misfire ------------------------------------------------------------- */
 
 struct verdict {
-    bool run;
-    uint64_t nominal_ms; /* what runs */
+    enum { PASS, RUN, WALK_ON } what;
+    uint64_t nominal_ms; /* what runs, or may be found to be the last one */
     uint64_t from_ms;    /* the next one is looked for behind this */
     uint64_t missed;
 };
@@ -273,20 +273,22 @@ struct verdict {
 static struct verdict pass(const struct plan *p, uint64_t nominal_ms,
                            uint64_t until_ms)
 {
-    struct walk w = plan_walk(p, nominal_ms, until_ms);
-    return (struct verdict){false, 0, w.from_ms, w.n};
+    struct walk w = plan_walk(p, nominal_ms, nominal_ms, until_ms);
+    return (struct verdict){PASS, 0, w.from_ms, w.n};
 }
 
 /* Of those that are due by now the last one runs. */
-static struct verdict latest(const struct plan *p,
-                             const struct rec_schedule *set,
-                             uint64_t nominal_ms, struct now now)
+static struct verdict latest(const struct plan *p, const struct schedule *s,
+                             struct now now)
 {
-    struct walk w = plan_walk(p, nominal_ms, now.wall_ms);
+    struct walk w = plan_walk(p, s->st.next_ms, s->st.from_ms, now.wall_ms);
+    if (w.end == WALK_UNSURE)
+        return (struct verdict){WALK_ON, w.last_ms, w.from_ms, w.n - 1};
     uint64_t late = now.wall_ms - plan_due(p, w.last_ms);
-    bool run = w.done && late <= set->window_ms;
-    bool in_time = run && late <= set->grace_ms;
-    return (struct verdict){run, w.last_ms, w.from_ms, w.n - in_time};
+    bool run = w.end == WALK_DONE && late <= s->set.window_ms;
+    bool in_time = run && late <= s->set.grace_ms;
+    return (struct verdict){run ? RUN : PASS, w.last_ms, w.from_ms,
+                            w.n - in_time};
 }
 
 static struct verdict judge(const struct plan *p, const struct schedule *s,
@@ -295,19 +297,19 @@ static struct verdict judge(const struct plan *p, const struct schedule *s,
     const struct rec_schedule *set = &s->set;
     uint64_t nominal = s->st.next_ms, late = now.wall_ms - s->st.due_ms;
     if (plan_excluded(p, nominal))
-        return (struct verdict){false, 0, nominal, 0};
+        return (struct verdict){PASS, 0, nominal, 0};
     if (late <= set->grace_ms)
-        return (struct verdict){true, nominal, nominal, 0};
+        return (struct verdict){RUN, nominal, nominal, 0};
     switch ((enum schedule_misfire)set->misfire) {
     case MISFIRE_ALL:
         if (late <= set->window_ms)
-            return (struct verdict){true, nominal, nominal, 1};
+            return (struct verdict){RUN, nominal, nominal, 1};
         return pass(p, nominal, now.wall_ms - set->window_ms - 1);
     case MISFIRE_SKIP:
         return pass(p, nominal, now.wall_ms - set->grace_ms - 1);
     case MISFIRE_ONCE:
     default:
-        return latest(p, set, nominal, now);
+        return latest(p, s, now);
     }
 }
 
@@ -336,18 +338,32 @@ static void look_ahead(struct engine *e, struct gather *g, struct now now)
     }
 }
 
+/* The walk goes on in the next alarm, from the last one that it found. */
+static void walk_on(struct engine *e, struct schedule *s, const struct plan *p,
+                    const struct verdict *v)
+{
+    uint64_t due_ms = plan_due(p, v->nominal_ms);
+    s->st.next_ms = v->nominal_ms;
+    s->st.from_ms = v->from_ms;
+    s->st.displaced = SLICE_EMPTY;
+    /* The alarm that went off is used up. */
+    s->st.due_ms = due_ms > s->st.due_ms ? due_ms : s->st.due_ms + 1;
+    schedule_alarm(e, s);
+    schedule_store_state(e, s);
+}
+
 static enum err fire(struct engine *e, struct gather *g, struct schedule *s,
                      const struct plan *p, struct now now, struct errbuf *err)
 {
     struct verdict v = judge(p, s, now);
     enum err rc = ERR_OK;
     bool again = false;
-    if (v.run && v.nominal_ms <= s->st.high_ms) {
+    if (v.what == RUN && v.nominal_ms <= s->st.high_ms) {
         bool exists;
         rc = occurrence_exists(e, g, s, v.nominal_ms, now, &exists, err);
-        v.run = !exists;
+        v.what = exists ? PASS : RUN;
     }
-    if (rc == ERR_OK && v.run)
+    if (rc == ERR_OK && v.what == RUN)
         rc = occur(e, g, s, v.nominal_ms, now, &again, err);
     if (rc != ERR_OK)
         return rc;
@@ -361,6 +377,10 @@ static enum err fire(struct engine *e, struct gather *g, struct schedule *s,
         s->st.missed += v.missed;
         schedule_report(e, s, EVENT_SCHEDULE_MISSED, v.missed, s->set.name,
                         now);
+    }
+    if (v.what == WALK_ON) {
+        walk_on(e, s, p, &v);
+        return ERR_OK;
     }
     if (s->st.high_ms < v.from_ms)
         s->st.high_ms = v.from_ms;

@@ -48,12 +48,14 @@ uint64_t plan_due(const struct plan *p, uint64_t nominal_ms);
 struct walk {
     uint64_t n, last_ms; /* how many occurrences, and the last of them */
     uint64_t from_ms;    /* go on behind this */
-    bool done;           /* no more of them; false: more are sure to come */
+    enum walk_end { WALK_DONE, WALK_MORE, WALK_UNSURE } end;
 };
 /* Walk from the occurrence `nominal_ms` over those whose alarm is at most
- * `until_ms` (its own is), a bounded number of them. */
+ * `until_ms` (its own is), a bounded number of them. None lies between it and
+ * `from_ms`. Then there are no more of them, more are sure to come, or so much
+ * is excluded that nobody knows yet. */
 struct walk plan_walk(const struct plan *p, uint64_t nominal_ms,
-                      uint64_t until_ms);
+                      uint64_t from_ms, uint64_t until_ms);
 
 /* --- schedule.c ---------------------------------------------------------- */
 

@@ -209,26 +209,29 @@ static struct walk walk_every(const struct plan *p, uint64_t nominal_ms,
         steps > (p->end_ms - nominal_ms) / p->every_ms)
         steps = (p->end_ms - nominal_ms) / p->every_ms;
     uint64_t last = nominal_ms + steps * p->every_ms;
-    return (struct walk){1 + steps, last, last, true};
+    return (struct walk){1 + steps, last, last, WALK_DONE};
 }
 
 struct walk plan_walk(const struct plan *p, uint64_t nominal_ms,
-                      uint64_t until_ms)
+                      uint64_t from_ms, uint64_t until_ms)
 {
-    struct walk w = {1, nominal_ms, nominal_ms, true};
+    struct walk w = {1, nominal_ms, nominal_ms, WALK_DONE};
     unsigned looks = LOOKS_MAX, marks;
     uint64_t next;
     enum sought how;
     if (p->when == WHEN_EVERY && p->excludes_n == 0)
         return walk_every(p, nominal_ms, until_ms);
+    if (w.from_ms < from_ms)
+        w.from_ms = from_ms;
     while ((how = seek(p, (int64_t)w.from_ms, &looks, &next, &marks)) != NONE &&
            plan_due(p, next) <= until_ms) {
         if (how == GAVE_UP) {
             w.from_ms = next;
+            w.end = WALK_UNSURE;
             break;
         }
         if (looks == 0) {
-            w.done = false;
+            w.end = WALK_MORE;
             break;
         }
         looks--;

@@ -271,6 +271,29 @@ static void what_is_excluded_was_not_missed(void **state)
     }
 }
 
+/* The same, and it ends behind what is excluded: one run for all of it. */
+static void once_is_once_over_what_is_excluded(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = cron("s", "* * * * * *");
+    rig_pass(r, HOUR - r->now.wall_ms % HOUR - 10 * SECOND);
+    uint64_t from = r->now.wall_ms;
+    char exclude[2][64];
+    unsigned hour = (unsigned)((from / HOUR + 1) % 24);
+    snprintf(exclude[0], sizeof(exclude[0]), "*/2 * %u * * *", hour);
+    snprintf(exclude[1], sizeof(exclude[1]), "1-59/2 * %u * * *", hour);
+    for (int i = 0; i < 2; i++)
+        p.timing.excludes[p.timing.excludes_n++] = slice_str(exclude[i]);
+    p.grace_ms = 0;
+    p.overlap = OVERLAP_ALLOW;
+    set(r, &p);
+    rig_pass(r, HOUR + 10 * SECOND + 20 * SECOND - 1);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 1);
+    assert_int_equal(v.missed, 9 + 20);
+    assert_int_equal(v.last_ms, from + HOUR + 29 * SECOND);
+}
+
 static void max_start_and_end_are_kept(void **state)
 {
     struct rig *r = *state;
@@ -1194,6 +1217,7 @@ int main(void)
         TEST(several_patterns_and_exclusions),
         TEST(what_is_excluded_is_jumped_over),
         TEST(what_is_excluded_was_not_missed),
+        TEST(once_is_once_over_what_is_excluded),
         TEST(max_start_and_end_are_kept),
         TEST(spread_is_stable_and_before_the_next_time),
         TEST(once_at_a_time),
