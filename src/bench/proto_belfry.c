@@ -83,23 +83,14 @@ static uint32_t ack(struct conn *c)
 
 /* A leased job is an object at depth 1: its members at depth 2 are names at
  * even places, each before its value. */
-static void item(void *ud, const struct scan_item *item)
+static void member(struct conn *c, const struct scan_item *item)
 {
-    struct conn *c = ud;
-    if (item->kind == SCAN_ERROR) {
-        conn_error(c, item->text);
-        return;
-    }
-    /* Only JOB.ACK with ALSO has texts there: one for each token. */
-    if (item->depth == 1 && item->kind == SCAN_BULK &&
-        !slice_is(item->text, "OK"))
-        conn_error(c, item->text);
-    if (item->depth != 2 || item->kind != SCAN_BULK)
+    if (item->kind != SCAN_BULK)
         return;
     if (item->index % 2 == 0) {
-        c->reading_token = slice_is(item->text, "token");
-        c->reading_payload =
-            c->w->mix >= MIX_PICKUP && slice_is(item->text, "payload");
+        c->reading_token = slice_eq(item->text, SLICE_LIT("token"));
+        c->reading_payload = c->w->mix >= MIX_PICKUP &&
+                             slice_eq(item->text, SLICE_LIT("payload"));
     } else if (c->reading_token) {
         tokens_add(&c->held, item->text);
         c->reading_token = false;
@@ -107,6 +98,23 @@ static void item(void *ud, const struct scan_item *item)
         c->held.list[c->held.n - 1].stamp = payload_stamp(item->text);
         c->reading_payload = false;
     }
+}
+
+static void item(void *ud, const struct scan_item *item)
+{
+    struct conn *c = ud;
+    if (item->kind == SCAN_ERROR) {
+        conn_error(c, item->text);
+        return;
+    }
+    if (item->depth == 2) {
+        member(c, item);
+        return;
+    }
+    /* Only JOB.ACK with ALSO has texts there: one for each token. */
+    if (item->depth == 1 && item->kind == SCAN_BULK &&
+        !slice_eq(item->text, SLICE_LIT("OK")))
+        conn_error(c, item->text);
 }
 
 static enum scan_state read_reply(struct conn *c, struct slice in, size_t *used)

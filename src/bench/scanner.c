@@ -1,23 +1,55 @@
 #include "bench/scanner.h"
 
-#include "util/assert.h"
 #include "util/parse.h"
 
-/* One item at the front of `in`: SCAN_DONE with its length in *used. */
-static enum scan_state item_read(struct slice in, struct scan_item *item,
-                                 size_t *used)
+/* The number behind the type byte at `p`, if it is plain: digits, no zero in
+ * front of others, and the line's end. Returns that end, else NULL. */
+static inline const char *plain_number(const char *p, const char *end,
+                                       int64_t *n)
 {
-    const char *lf = in.len > 0 ? memchr(in.data, '\n', in.len) : NULL;
+    const char *d = ++p;
+    int64_t v = 0;
+    while (d < end && d - p < 18 && *d >= '0' && *d <= '9')
+        v = v * 10 + (*d++ - '0');
+    if (d == p || end - d < 2 || d[0] != '\r' || d[1] != '\n' ||
+        (*p == '0' && d - p > 1))
+        return NULL;
+    *n = v;
+    return d + 2;
+}
+
+/* "$n" whose bytes begin at `head`. */
+static inline enum scan_state bulk_read(const char *head, const char *end,
+                                        int64_t n, struct scan_item *item,
+                                        const char **next)
+{
+    if (n > INT32_MAX)
+        return SCAN_BAD;
+    if (end - head < n + 2)
+        return SCAN_MORE;
+    if (head[n] != '\r' || head[n + 1] != '\n')
+        return SCAN_BAD;
+    item->kind = SCAN_BULK;
+    item->n = n;
+    item->text = slice_of(head, (size_t)n);
+    *next = head + n + 2;
+    return SCAN_DONE;
+}
+
+/* Anything but a plain integer, bulk or RESP2 null. */
+static enum scan_state other_read(const char *p, const char *end,
+                                  struct scan_item *item, const char **next)
+{
+    const char *lf = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
     if (lf == NULL)
         return SCAN_MORE;
-    size_t head = (size_t)(lf - in.data) + 1;
-    if (head < 3 || lf[-1] != '\r')
+    if (lf - p < 2 || lf[-1] != '\r')
         return SCAN_BAD;
-    struct slice rest = slice_of(in.data + 1, head - 3);
-    *used = head;
+    struct slice rest = slice_of(p + 1, (size_t)(lf - p) - 2);
+    *next = lf + 1;
     item->n = 0;
     item->text = rest;
-    switch (in.data[0]) {
+    switch (*p) {
     case '+':
         item->kind = SCAN_STATUS;
         return SCAN_DONE;
@@ -43,33 +75,62 @@ static enum scan_state item_read(struct slice in, struct scan_item *item,
         item->kind = SCAN_NULL;
         return SCAN_DONE;
     }
-    if (in.data[0] != '$') {
-        item->kind = SCAN_ARRAY;
-        item->n *= in.data[0] == '%' ? 2 : 1;
+    if (*p == '$')
+        return bulk_read(lf + 1, end, item->n, item, next);
+    item->kind = SCAN_ARRAY;
+    item->n *= *p == '%' ? 2 : 1;
+    return SCAN_DONE;
+}
+
+/* One item at `p`: SCAN_DONE and where the next one begins. Nearly all of a
+ * long reply are bulks, integers and nulls, and the client shares the machine
+ * with the server: they are read in one pass. */
+static inline enum scan_state item_read(const char *p, const char *end,
+                                        struct scan_item *item,
+                                        const char **next)
+{
+    int64_t n;
+    const char *head = NULL;
+    if (end - p >= 5 && memcmp(p, "$-1\r\n", 5) == 0) {
+        item->kind = SCAN_NULL;
+        item->n = -1;
+        item->text = slice_of(p + 1, 2);
+        *next = p + 5;
         return SCAN_DONE;
     }
-    item->kind = SCAN_BULK;
-    if (in.len < head + (size_t)item->n + 2)
-        return SCAN_MORE;
-    item->text = slice_of(in.data + head, (size_t)item->n);
-    *used = head + (size_t)item->n + 2;
+    if (end - p >= 4 && (*p == '$' || *p == ':'))
+        head = plain_number(p, end, &n);
+    if (head == NULL)
+        return other_read(p, end, item, next);
+    if (*p == '$')
+        return bulk_read(head, end, n, item, next);
+    item->kind = SCAN_INT;
+    item->n = n;
+    item->text = slice_of(p + 1, (size_t)(head - p) - 3);
+    *next = head;
     return SCAN_DONE;
+}
+
+/* The item was one of the innermost open array: close what it completed. */
+static void close_full(struct scanner *s)
+{
+    while (s->depth > 0 && s->at[s->depth - 1] == s->len[s->depth - 1])
+        s->depth--;
 }
 
 enum scan_state scanner_step(struct scanner *s, struct slice in, size_t *used,
                              scan_fn fn, void *ud)
 {
+    const char *p = in.data, *end = in.data + in.len;
     *used = 0;
-    for (;;) {
-        struct scan_item item = {.depth = s->depth};
-        size_t n = 0;
-        enum scan_state state =
-            item_read(slice_of(in.data + *used, in.len - *used), &item, &n);
+    do {
+        struct scan_item item;
+        enum scan_state state = item_read(p, end, &item, &p);
         if (state != SCAN_DONE)
             return state;
-        *used += n;
-        if (s->depth > 0)
-            item.index = s->at[s->depth - 1]++;
+        *used = (size_t)(p - in.data);
+        item.depth = s->depth;
+        item.index = s->depth > 0 ? s->at[s->depth - 1]++ : 0;
         fn(ud, &item);
         if (item.kind == SCAN_ARRAY && item.n > 0) {
             if (s->depth == SCAN_DEPTH_MAX)
@@ -77,11 +138,9 @@ enum scan_state scanner_step(struct scanner *s, struct slice in, size_t *used,
             s->at[s->depth] = 0;
             s->len[s->depth] = item.n;
             s->depth++;
+        } else {
+            close_full(s);
         }
-        while (s->depth > 0 && s->at[s->depth - 1] == s->len[s->depth - 1])
-            s->depth--;
-        if (s->depth == 0)
-            return SCAN_DONE;
-        ASSERT(s->at[s->depth - 1] < s->len[s->depth - 1]);
-    }
+    } while (s->depth > 0);
+    return SCAN_DONE;
 }

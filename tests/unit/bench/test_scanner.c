@@ -72,8 +72,9 @@ static void one_step_takes_one_reply(void **state)
 static void what_is_no_reply_is_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"HTTP/1.1 200\r\n", ":12x\r\n", "$x\r\n",
-                                      "+ok\n", "*99999999999\r\n"};
+    static const char *const bad[] = {
+        "HTTP/1.1 200\r\n", ":12x\r\n",      "$x\r\n", "+ok\n",
+        "*99999999999\r\n", "$2\r\nabc\r\n", ":01\r\n"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct scanner s = {0};
         struct buf b = {0};
