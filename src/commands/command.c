@@ -33,7 +33,8 @@ struct cmd_index {
     unsigned name_words;
     unsigned required; /* words, with the name's */
     unsigned n_args, n_opts;
-    bool open; /* more words than the required may follow */
+    size_t clear; /* bytes of the struct that must be zero */
+    bool open;    /* more words than the required may follow */
     bool has_required_opts;
     const char *shown_name; /* "CLIENT LIST" */
 };
@@ -105,6 +106,8 @@ static void index_opts(const struct command *cmd, struct cmd_index *ix)
         bool fresh = words_add(&ix->words, o->name, i);
         ASSERT(fresh || o->parent != NULL);
         ASSERT(o->type != OPT_ENUM || o->words != NULL);
+        /* What is not cleared is counted. */
+        ASSERT(o->max_count > 0 || o->parent != NULL || o->offset < ix->clear);
         ix->parent[i] = NO_OPT;
         for (unsigned k = 0; o->parent != NULL && k < i; k++)
             if (strcmp(cmd->opts[k].name, o->parent) == 0)
@@ -133,6 +136,7 @@ static struct cmd_index *index_make(const struct command *cmd)
 {
     struct cmd_index *ix = NEW(struct cmd_index);
     ix->cmd = cmd;
+    ix->clear = cmd->clear_size > 0 ? cmd->clear_size : cmd->args_size;
     count_args(cmd, ix);
     index_opts(cmd, ix);
     char *shown = mem_dup(slice_str(cmd->name));
@@ -391,6 +395,7 @@ static enum err place(struct parse *p, unsigned i, void **to)
                            p->ix->shown_name, o->name, o->max_count);
         *to = (char *)*to + (size_t)*count * o->elem_size;
         p->element = *to;
+        memset(*to, 0, o->elem_size);
         (*count)++;
     }
     p->parent = i;
@@ -472,8 +477,8 @@ enum err cmd_parse(struct cmd_ctx *c)
     enum err rc;
     if (c->argc < ix->required || (!ix->open && c->argc > ix->required))
         return wrong_arity(c);
-    if (c->cmd->args_size > 0)
-        memset(c->args, 0, c->cmd->args_size);
+    if (ix->clear > 0)
+        memset(c->args, 0, ix->clear);
     struct parse p = {.c = c, .ix = ix, .at = ix->name_words};
     rc = parse_args(&p);
     if (rc != ERR_OK)

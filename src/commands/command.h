@@ -142,6 +142,10 @@ struct arg {
 #define CMD_PARSED(args_table, opts_table)                                     \
     .args = (args_table), .opts = (opts_table), .args_size = sizeof(CMD_ARGS), \
     .given_offset = offsetof(CMD_ARGS, given)
+/* For a large struct that ends in the arrays of repeatable options, of which
+ * `field` is the first: they are cleared element by element, as they are used,
+ * instead of all of them for every command. */
+#define CMD_CLEARED(field) .clear_size = offsetof(CMD_ARGS, field)
 
 struct command {
     const char *name;  /* "JOB.ADD"; "CLIENT"; a sub-command: "CLIENT|ID" */
@@ -153,6 +157,7 @@ struct command {
     const struct arg *args;
     const struct opt *opts;
     size_t args_size;    /* of the struct that exec finds in ctx->args */
+    size_t clear_size;   /* 0: all of it */
     size_t given_offset; /* uint64_t[2]: bit i = opts[i] was given */
     bool also;           /* ends with [ALSO key...]: struct opt_list at ... */
     size_t also_offset;
@@ -195,8 +200,8 @@ enum err cmd_block(struct cmd_ctx *c, uint64_t deadline_mono_ms);
 /* Was this option given? The name is as in the command's own table. */
 bool cmd_given(const struct cmd_ctx *c, const char *opt_name);
 
-/* Parse argv into `args` (args_size bytes, zeroed first). On error the sentence
- * names the word that was wrong and what is allowed. */
+/* Parse argv into `args` (args_size bytes, zeroed; see CMD_CLEARED). On error
+ * the sentence names the word that was wrong and what is allowed. */
 MUST_USE enum err cmd_parse(struct cmd_ctx *c);
 
 /* The number that the registry gave it, for arrays of counters. */

@@ -7,9 +7,9 @@
 struct add_args {
     uint64_t given[2];
     struct slice queue, payload;
-    struct job_options o;
     struct slice name, idempotency;
     bool full;
+    struct job_options o; /* last, for its arrays: see CMD_CLEARED */
 };
 #define CMD_ARGS struct add_args
 
@@ -71,6 +71,7 @@ const struct command cmd_job_add = {
     .reply = "the job's id; with RETURN an object",
     .flags = CMD_WRITE | CMD_NEW_WORK | CMD_FAST,
     CMD_PARSED(args, opts),
+    CMD_CLEARED(o.limits),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_LIMIT, ERR_EXISTS, ERR_STATE,
                                  ERR_MISMATCH, ERR_NOSPACE, ERR_OK},
     .exec = add_exec,

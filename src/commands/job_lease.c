@@ -48,6 +48,30 @@ static void bulk_or_null(struct reply *r, struct slice s)
         reply_bulk(r, s);
 }
 
+/* Most jobs have none of the last ten fields. */
+static bool is_plain(const struct lease_view *v)
+{
+    return (v->timeout_ms | v->deadline_ms | v->nominal_ms | v->occurrence |
+            v->name.len | v->owner.len | v->checkpoint.len | v->meta.len |
+            v->trace.len | v->schedule.len) == 0;
+}
+
+#define PLAIN_END(null)                                                       \
+    "$10\r\ntimeout_ms\r\n" null "$11\r\ndeadline_ms\r\n" null                \
+    "$4\r\nname\r\n" null "$5\r\nowner\r\n" null "$10\r\ncheckpoint\r\n" null \
+    "$4\r\nmeta\r\n" null "$5\r\ntrace\r\n" null "$8\r\nschedule\r\n" null    \
+    "$10\r\nnominal_ms\r\n" null "$10\r\noccurrence\r\n" null
+
+static void reply_plain_end(struct reply *r)
+{
+    static const char two[] = PLAIN_END("$-1\r\n");
+    static const char three[] = PLAIN_END("_\r\n");
+    if (r->proto < 3)
+        reply_raw(r, two, sizeof(two) - 1);
+    else
+        reply_raw(r, three, sizeof(three) - 1);
+}
+
 static void reply_one(void *ud, const struct lease_view *v)
 {
     struct reply_job *rj = ud;
@@ -78,6 +102,10 @@ static void reply_one(void *ud, const struct lease_view *v)
     reply_int(r, (int64_t)v->created_ms);
     NAME(8, "lease_ms");
     reply_int(r, (int64_t)v->lease_ms);
+    if (is_plain(v)) {
+        reply_plain_end(r);
+        return;
+    }
     NAME(10, "timeout_ms");
     time_or_null(r, v->timeout_ms);
     NAME(11, "deadline_ms");
@@ -142,7 +170,7 @@ static enum err lease_exec(struct cmd_ctx *c)
     if (rc != ERR_OK)
         return rc;
     struct reply_job rj = {.c = c};
-    struct reply_mark m = reply_array_begin(c->reply);
+    struct reply_mark m = reply_array_guess(c->reply, p.count);
     rc = engine_lease(c->engine, c->gather, &p, c->now, reply_one, &rj, &c->e);
     if (rc == ERR_EMPTY && cmd_given(c, "BLOCK") && c->may_block &&
         !c->timed_out) {

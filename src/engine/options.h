@@ -78,15 +78,16 @@ struct job_options {
     uint64_t for_ms;
     uint32_t conflict;
     uint64_t debounce_ms;
-    struct slice limits[JOB_LIMITS_MAX];
     uint32_t limits_n, cost;
     struct slice owner;
-    struct job_parent parents[JOB_PARENTS_MAX];
     uint32_t parents_n;
     struct slice batch;
-    struct job_tag tags[JOB_TAGS_MAX];
     uint32_t tags_n;
     struct slice trace, meta;
+    /* Only as many as are counted above mean anything. */
+    struct slice limits[JOB_LIMITS_MAX];
+    struct job_tag tags[JOB_TAGS_MAX];
+    struct job_parent parents[JOB_PARENTS_MAX];
 };
 
 static inline bool option_given(const struct job_options *o,

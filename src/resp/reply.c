@@ -5,22 +5,25 @@
 
 #include "util/alloc.h"
 
-/* "<type><n>\r\n" */
+#define HEADER_MAX 24
+
+/* "<type><n>\r\n" at `p`; returns its end. */
+static inline char *put_header(char *p, char type, uint64_t n)
+{
+    *p++ = type;
+    if (n < 10) /* most lengths and counts */
+        *p++ = (char)('0' + n);
+    else
+        p = digits_put(p, n);
+    p[0] = '\r';
+    p[1] = '\n';
+    return p + 2;
+}
+
 static void add_header(struct buf *out, char type, uint64_t n)
 {
-    char *p = buf_room(out, 24);
-    *p = type;
-    if (n < 10) { /* most lengths and counts */
-        p[1] = (char)('0' + n);
-        p[2] = '\r';
-        p[3] = '\n';
-        out->len += 4;
-        return;
-    }
-    char *end = digits_put(p + 1, n);
-    end[0] = '\r';
-    end[1] = '\n';
-    out->len += (size_t)(end + 2 - p);
+    char *p = buf_room(out, HEADER_MAX);
+    out->len += (size_t)(put_header(p, type, n) - p);
 }
 
 void reply_ok(struct reply *r)
@@ -81,29 +84,32 @@ void reply_int(struct reply *r, int64_t n)
     buf_add(r->out, "\r\n", 2);
 }
 
-/* A long reply may be refused memory. The header is small. */
-static bool room_for(struct reply *r, size_t len)
+/* For `len` bytes and a header. A long reply may be refused memory. */
+static inline bool room_for(struct reply *r, size_t len)
 {
-    if (!r->out->soft || buf_reserve(r->out, len + 32))
+    struct buf *out = r->out;
+    if (out->cap - out->len >= len + 32)
         return true;
-    r->out->failed = true;
-    r->out->len = 0;
+    if (!out->soft || buf_reserve(out, len + 32)) {
+        (void)buf_room(out, len + 32);
+        return true;
+    }
+    out->failed = true;
+    out->len = 0;
     return false;
 }
 
 void reply_bulk(struct reply *r, struct slice s)
 {
-    if (r->muted)
+    if (r->muted || !room_for(r, s.len))
         return;
-    if (!room_for(r, s.len))
-        return;
-    add_header(r->out, '$', s.len);
-    char *p = buf_room(r->out, s.len + 2);
+    char *start = r->out->data + r->out->len;
+    char *p = put_header(start, '$', s.len);
     if (s.len > 0)
         memcpy(p, s.data, s.len);
     p[s.len] = '\r';
     p[s.len + 1] = '\n';
-    r->out->len += s.len + 2;
+    r->out->len += (size_t)(p + s.len + 2 - start);
 }
 
 void reply_str(struct reply *r, const char *s)
@@ -195,27 +201,39 @@ void reply_push(struct reply *r, size_t n)
 
 struct reply_mark reply_array_begin(struct reply *r)
 {
-    return (struct reply_mark){r->out->len};
+    size_t at = r->out->len;
+    return (struct reply_mark){at, at, SIZE_MAX};
 }
 
-/* Put the header in front of what was written since the mark. */
-static void insert_header(struct reply *r, size_t at, char type, size_t n)
+struct reply_mark reply_array_guess(struct reply *r, size_t n)
 {
-    if (r->muted || r->out->failed)
+    size_t at = r->out->len;
+    reply_array(r, n);
+    return (struct reply_mark){at, r->out->len, n};
+}
+
+/* Put the header in front of what was written since the mark, in the place of
+ * the one that was guessed. */
+static void set_header(struct reply *r, struct reply_mark m, char type,
+                       size_t n)
+{
+    struct buf *out = r->out;
+    char header[HEADER_MAX];
+    if (r->muted || out->failed || n == m.guess)
         return;
-    ASSERT(at <= r->out->len);
-    size_t body = r->out->len - at;
-    add_header(r->out, type, n);
-    char header[24];
-    size_t len = r->out->len - at - body;
-    memcpy(header, r->out->data + at + body, len);
-    memmove(r->out->data + at + len, r->out->data + at, body);
-    memcpy(r->out->data + at, header, len);
+    ASSERT(m.at <= m.body && m.body <= out->len);
+    size_t len = (size_t)(put_header(header, type, n) - header);
+    (void)buf_room(out, len);
+    if (out->failed)
+        return;
+    memmove(out->data + m.at + len, out->data + m.body, out->len - m.body);
+    memcpy(out->data + m.at, header, len);
+    out->len = out->len - (m.body - m.at) + len;
 }
 
 void reply_array_end(struct reply *r, struct reply_mark m, size_t n)
 {
-    insert_header(r, m.at, '*', n);
+    set_header(r, m, '*', n);
 }
 
 struct reply_mark reply_map_begin(struct reply *r)
@@ -226,7 +244,7 @@ struct reply_mark reply_map_begin(struct reply *r)
 void reply_map_end(struct reply *r, struct reply_mark m, size_t n)
 {
     char type = map_type(r, &n);
-    insert_header(r, m.at, type, n);
+    set_header(r, m, type, n);
 }
 
 void reply_field_int(struct reply *r, const char *name, int64_t n)

@@ -39,9 +39,12 @@ void reply_push(struct reply *r, size_t n);
 
 /* An array or map whose length is known only afterwards. */
 struct reply_mark {
-    size_t at;
+    size_t at, body; /* its header, if guessed, is between the two */
+    size_t guess;    /* SIZE_MAX: none */
 };
 struct reply_mark reply_array_begin(struct reply *r);
+/* The same; if the guess is right, what follows need not be moved. */
+struct reply_mark reply_array_guess(struct reply *r, size_t n);
 void reply_array_end(struct reply *r, struct reply_mark m, size_t n);
 struct reply_mark reply_map_begin(struct reply *r);
 void reply_map_end(struct reply *r, struct reply_mark m, size_t n);

@@ -54,7 +54,7 @@ enum client_flag {
     CLIENT_NO_TOUCH = 1 << 6,
     CLIENT_TRACKING = 1 << 7, /* asked for; nothing is ever invalidated */
     CLIENT_INTERNAL = 1 << 8, /* no socket: tests, fuzzing */
-    CLIENT_HELD = 1 << 9,     /* reading stopped */
+    CLIENT_HELD = 1 << 9,     /* nothing more is read */
     CLIENT_KILLED = 1 << 10,
 };
 

@@ -9,7 +9,7 @@
 
 enum {
     OUT_FIRST = 1024,           /* bytes of a fresh reply buffer */
-    OUT_SPARE_MAX = 64 * 1024,  /* larger ones are not kept */
+    OUT_SPARE_MAX = 128 * 1024, /* larger ones are not kept */
     OUT_COMPACT_MIN = 64 * 1024 /* sent bytes worth moving the rest for */
 };
 

@@ -23,14 +23,13 @@ struct args {
     int64_t offset;
     uint32_t backoff;
     struct slice name;
-    struct after after[3];
-    uint32_t n_after;
-    struct opt_pair tags[2];
-    uint32_t n_tags;
+    uint32_t n_after, n_tags;
     struct opt_list handlers;
     bool any, all;
     uint64_t size;
     struct opt_list also;
+    struct after after[3]; /* from here on: cleared as they are used */
+    struct opt_pair tags[2];
 };
 
 #define AT(field) offsetof(struct args, field)
@@ -73,6 +72,7 @@ static const struct command job_add = {
     .args = args,
     .opts = opts,
     .args_size = sizeof(struct args),
+    .clear_size = AT(after),
     .given_offset = AT(given),
     .also = true,
     .also_offset = AT(also),
@@ -104,6 +104,24 @@ static void accepted(const char *line)
     enum err rc = parse(&job_add, line);
     if (rc != ERR_OK)
         fail_msg("%s: %s", line, ctx.e.text);
+}
+
+/* The struct is used again and again. */
+static void nothing_is_left_of_the_command_before(void **state)
+{
+    (void)state;
+    memset(&parsed, 0xa5, sizeof(parsed));
+    accepted("job.add q p AFTER one ON failure ELSE hold AFTER two");
+    assert_int_equal(parsed.n_after, 2);
+    assert_int_equal(parsed.after[0].on, 1);
+    assert_int_equal(parsed.after[1].on, 0);
+    assert_int_equal(parsed.after[1].otherwise, 0);
+    assert_int_equal(parsed.n_tags, 0);
+    accepted("job.add q p AFTER one");
+    assert_int_equal(parsed.n_after, 1);
+    assert_int_equal(parsed.after[0].on, 0);
+    assert_int_equal(parsed.after[0].otherwise, 0);
+    assert_int_equal(parsed.retries, 0);
 }
 
 static void words_become_values(void **state)
@@ -320,6 +338,7 @@ static void parsing_an_add_costs_well_under_a_microsecond(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_left_of_the_command_before),
         cmocka_unit_test(words_become_values),
         cmocka_unit_test(a_repeated_option_fills_an_array),
         cmocka_unit_test(a_sub_option_stays_with_its_parent),

@@ -81,6 +81,21 @@ static void lengths_can_be_set_afterwards(void **state)
                                   "\r\n_\r\n$1\r\nc\r\n$1\r\nd\r\n");
 }
 
+static void a_guessed_header_is_mended(void **state)
+{
+    (void)state;
+    static const size_t guesses[] = {0, 2, 100, 12345};
+    for (size_t i = 0; i < sizeof(guesses) / sizeof(guesses[0]); i++) {
+        struct reply r = in_proto(2);
+        reply_ok(&r);
+        struct reply_mark m = reply_array_guess(&r, guesses[i]);
+        reply_int(&r, 7);
+        reply_int(&r, 8);
+        reply_array_end(&r, m, 2);
+        assert_slice(buf_slice(&out), "+OK\r\n*2\r\n:7\r\n:8\r\n");
+    }
+}
+
 static void a_muted_reply_writes_nothing(void **state)
 {
     (void)state;
@@ -113,6 +128,7 @@ int main(void)
         cmocka_unit_test(nulls_and_containers_differ),
         cmocka_unit_test(an_error_is_one_line),
         cmocka_unit_test(lengths_can_be_set_afterwards),
+        cmocka_unit_test(a_guessed_header_is_mended),
         cmocka_unit_test(a_muted_reply_writes_nothing),
         cmocka_unit_test(long_texts_are_printed_whole),
     };
