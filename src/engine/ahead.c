@@ -25,13 +25,18 @@
 #define ROWS_MIN 1024
 #define ROWS_MAX 4096
 
+static bool is_full(const struct engine *e)
+{
+    return e->jobs.len >= e->config.jobs_in_memory;
+}
+
 static bool is_low(const struct engine *e, const struct lane *l)
 {
     const struct window *w = &l->window;
     uint32_t low = e->ahead.size / 2;
     if (w->len <= low && !w->complete)
         return true;
-    if (w->len == 0 || e->jobs.len >= e->config.jobs_in_memory)
+    if (w->len == 0 || is_full(e))
         return false;
     return window_at(w, w->len <= low ? w->len - 1 : low)->job == NULL;
 }
@@ -41,9 +46,7 @@ static uint32_t wish_rows(struct engine *e, struct lane *l)
 {
     uint32_t n = l->window.len < e->ahead.size ? l->window.len : e->ahead.size;
     uint32_t wished = 0;
-    if (e->jobs.len >= e->config.jobs_in_memory)
-        return 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !is_full(e); i++) {
         struct member *m = window_at(&l->window, i);
         struct key k;
         struct slice row;
@@ -64,10 +67,10 @@ static uint32_t wish_rows(struct engine *e, struct lane *l)
     return wished;
 }
 
-static void take_rows(struct engine *e, struct lane *l)
+void ahead_take(struct engine *e, struct gather *g, struct lane *l,
+                uint32_t from, uint32_t n)
 {
-    uint32_t left = e->ahead.rows;
-    for (uint32_t i = 0; i < l->window.len && left > 0; i++) {
+    for (uint32_t i = from; i < l->window.len && n > 0 && !is_full(e); i++) {
         struct member *m = window_at(&l->window, i);
         struct key k;
         struct slice row;
@@ -75,11 +78,11 @@ static void take_rows(struct engine *e, struct lane *l)
             continue;
         struct job *j = job_get(e, &m->id);
         if (j == NULL) {
-            if (store_get(e->store, e->ahead.gather, FAMILY_JOBS,
-                          key_job(&k, &m->id), &row, NULL) != ERR_OK)
+            if (store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id), &row,
+                          NULL) != ERR_OK)
                 return;
             j = job_from_row(e, &m->id, row);
-            left--;
+            n--;
         }
         if (j == NULL)
             return; /* whoever leases it says that it is damaged */
@@ -99,7 +102,7 @@ static void arrived(void *ud)
     if (l != NULL && !lane_dead(l)) {
         struct errbuf err;
         enum err rc = ERR_OK;
-        take_rows(e, l);
+        ahead_take(e, e->ahead.gather, l, 0, e->ahead.rows);
         if (e->ahead.keys && !l->window.complete)
             rc = lane_refill(e, e->ahead.gather, l, &err);
         (void)rc; /* not enough came: leases refill by themselves */

@@ -97,6 +97,10 @@ void ready_told(struct engine *e, struct queue *q, struct handler *h,
 
 /* A job of the lane is leased: see that the next ones are in memory. */
 void ahead_look(struct engine *e, struct lane *l);
+/* Take in the next `n` rows that a fetch for `g` has brought of members from
+ * the `from`th on, as far as there may be more jobs in memory. */
+void ahead_take(struct engine *e, struct gather *g, struct lane *l,
+                uint32_t from, uint32_t n);
 /* Is that under way? Then the caller waits for it: the next trip is longer. */
 bool ahead_comes(struct engine *e, const struct lane *l);
 

@@ -30,26 +30,6 @@ static void prefetch(struct engine *e, struct gather *g, const struct lane *l)
     }
 }
 
-/* Take in those that a fetch for this gather has brought. */
-static void take_prefetched(struct engine *e, struct gather *g, struct lane *l)
-{
-    uint32_t n = l->window.len < PREFETCH ? l->window.len : PREFETCH;
-    for (uint32_t i = 1; i < n; i++) {
-        struct member *m = window_at(&l->window, i);
-        struct key k;
-        struct slice row;
-        if (m->job != NULL || e->jobs.len >= e->config.jobs_in_memory)
-            return;
-        if (store_get(e->store, g, FAMILY_JOBS, key_job(&k, &m->id), &row,
-                      NULL) != ERR_OK)
-            return;
-        struct job *j = job_from_row(e, &m->id, row);
-        if (j == NULL)
-            return;
-        lane_has_job(l, m, j);
-    }
-}
-
 /* The job of the lane's head. ERR_NOTFOUND: a ready row without a job. */
 static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
                          struct member *m, struct job **out, struct errbuf *err)
@@ -78,8 +58,8 @@ static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
         j = job_from_row(e, &m->id, row);
         if (j == NULL)
             return err_set(err, ERR_CORRUPT, "family jobs: bad row of a job");
-        if (g != NULL)
-            take_prefetched(e, g, l);
+        if (g != NULL) /* what prefetch() asked for has come, too */
+            ahead_take(e, g, l, 1, PREFETCH);
     }
     /* It stands in `ready` or `parked`. */
     lane_has_job(l, m, j);

@@ -431,6 +431,30 @@ static void a_backlog_is_read_ahead_of_its_leases(void **state)
     rig_step(r);
 }
 
+static void reading_ahead_keeps_to_the_jobs_in_memory(void **state)
+{
+    struct rig *r = *state;
+    struct engine_stats st;
+    rig_close(r);
+    r->config.jobs_in_memory = 100;
+    rig_open(r);
+    r->check = false;
+    for (int i = 0; i < 3000; i++)
+        rig_add(r, "q", "x", NULL);
+    for (unsigned pending = 0; pending <= 1000; pending += 1000) {
+        rig_restart(r); /* rows in the overlay, then all in the base */
+        mem_knobs(r->disk)->pending_per_1000 = pending;
+        for (int i = 0; i < 300; i++) {
+            assert_int_equal(rig_lease(r, "q", 1), 1);
+            engine_get_stats(r->engine, &st);
+            assert_in_range(st.jobs_in_memory, 1, 101);
+            assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        }
+    }
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    rig_step(r);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 static void is_long(void *ud, const struct lease_view *v)
@@ -497,6 +521,7 @@ int main(void)
         TEST(a_deadline_ends_a_job_even_while_it_runs),
         TEST(an_execution_may_not_run_longer_than_its_timeout),
         TEST(a_backlog_is_read_ahead_of_its_leases),
+        TEST(reading_ahead_keeps_to_the_jobs_in_memory),
         TEST(a_long_payload_is_kept_until_it_is_shown),
         TEST(a_token_of_no_job_is_unknown_even_if_all_zeros),
     };
