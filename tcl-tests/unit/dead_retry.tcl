@@ -21,6 +21,32 @@ start_server {tags {jobs}} {
         wait_for {[finished $chore]}
         assert_equal 6 [dict get [r queue.info q] ready]
     }
+    test {a group comes back at its rate, and no other} {
+        for {set i 0} {$i < 40} {incr i} {
+            r job.add slow x
+            set error [expr {$i % 2 ? "disk $i full" : "no route"}]
+            r job.nack [lease_token slow] ERROR $error PERMANENT
+        }
+        set full [lmap g [dict get [r dead.groups slow] groups] {
+            if {![string match disk* [dict get $g error]]} continue
+            dict get $g signature
+        }]
+        set chore [r dead.retry slow SIGNATURE $full RATE 1]
+        assert_equal {retry 1} [list [dict get [r chore.get $chore] verb] \
+            [dict get [r chore.get $chore] rate]]
+        wait_for {[dict get [r queue.info slow] ready] >= 1}
+        # The last of them would come after twenty seconds.
+        assert_equal OK [r chore.cancel $chore]
+        set ready [dict get [r queue.info slow] ready]
+        assert_range $ready 1 19
+        assert_equal $ready [dict get [r chore.get $chore] done]
+        set chore [r dead.retry slow SIGNATURE $full RATE 100000]
+        wait_for {[finished $chore]}
+        assert_equal [expr {20 - $ready}] [dict get [r chore.get $chore] done]
+        assert_equal {20 20} [list [dict get [r queue.info slow] ready] \
+            [dict get [r queue.info slow] failed]]
+        assert_equal 1 [llength [dict get [r dead.groups slow] groups]]
+    }
     test {it must be said which} {
         assert_error "ERR *ALL*" {r dead.retry q}
         assert_error "ERR *ALL and ID*" {r dead.retry q ALL ID x}

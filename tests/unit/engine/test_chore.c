@@ -217,6 +217,50 @@ static void a_dry_run_counts_and_a_rate_slows_down(void **state)
     assert_in_range(rig_chore(r, slow).done, 9, 12);
 }
 
+/* Dead letters of two groups, in turn. */
+static void die(struct rig *r, int n)
+{
+    for (int i = 0; i < n; i++) {
+        rig_add(r, "q", "x", NULL);
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        struct nack_params p = {.tokens = &r->token[0],
+                                .n = 1,
+                                .error = i % 2 == 0 ? SLICE_LIT("disk 7 full")
+                                                    : SLICE_LIT("no route"),
+                                .permanent = true};
+        assert_int_equal(rig_nack_with(r, p), ERR_OK);
+    }
+}
+
+static void a_group_of_dead_letters_comes_back_at_its_rate(void **state)
+{
+    struct rig *r = *state;
+    die(r, 200);
+    r->now.wall_ms++;
+    struct job_filter f = {
+        .queue = SLICE_LIT("q"),
+        .states = 1u << JOB_FAILED,
+        .signature = dead_signature(SLICE_EMPTY, SLICE_LIT("disk 8 full"))};
+    struct id id = bulk(r, (struct bulk_params){
+                               .verb = MANAGE_RETRY, .filter = &f, .rate = 10});
+    for (uint64_t s = 1; s <= 9; s++) {
+        for (int i = 0; i < 10; i++)
+            rig_pass(r, 100);
+        assert_in_range(rig_queue(r, "q").jobs[JOB_READY], 10 * s, 10 * s + 1);
+        if (s ==
+            4) /* its pace outlives a restart, its next turn comes at once */
+            rig_restart(r);
+    }
+    for (int i = 0; i < 20; i++)
+        rig_pass(r, 100);
+    assert_string_equal(rig_chore(r, id).state.data, "done");
+    assert_int_equal(rig_chore(r, id).done, 100);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_FAILED], 100);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+}
+
 static void
 a_restart_within_a_block_of_the_index_counts_nothing_twice(void **state)
 {
@@ -271,6 +315,7 @@ int main(void)
         T(a_chore_cancels_what_fits_and_survives_a_restart),
         T(a_retry_of_all_does_not_take_back_what_fails_again),
         T(a_dry_run_counts_and_a_rate_slows_down),
+        T(a_group_of_dead_letters_comes_back_at_its_rate),
         T(a_restart_within_a_block_of_the_index_counts_nothing_twice),
         T(a_deletion_leaves_the_counters_right),
     };
