@@ -406,6 +406,7 @@ void *rocks_applier(void *arg)
 {
     struct rocks *r = arg;
     (void)pthread_setname_np(pthread_self(), "apply");
+    rocks_thread_begin();
     r->batch = rocksdb_writebatch_create();
     check_space(r);
     pthread_mutex_lock(&r->lock);

@@ -230,6 +230,7 @@ void *rocks_reader(void *arg)
 {
     struct rocks *r = arg;
     (void)pthread_setname_np(pthread_self(), "reader");
+    rocks_thread_begin();
     pthread_mutex_lock(&r->lock);
     while (!r->stop_read) {
         struct list *n = list_pop(&r->to_fetch);

@@ -383,6 +383,10 @@ void sortmap_remove(struct sortmap *m, struct sortmap_pos pos)
     memmove(&l->rows[pos.at], &l->rows[pos.at + 1],
             (l->len - pos.at) * sizeof(l->rows[0]));
     memmove(&l->marks[pos.at], &l->marks[pos.at + 1], l->len - pos.at);
+    /* Rows often go in the order of their keys, and the next one was written
+     * long ago. */
+    if (pos.at < l->len)
+        __builtin_prefetch(l->rows[pos.at]);
     if (l->len == 0 && m->height > 0) {
         struct path path = path_to(m, change_key(row), l);
         leaf_drop(m, l, &path);
