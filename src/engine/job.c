@@ -84,10 +84,6 @@ struct job *job_get(struct engine *e, const struct id *id)
     return n == NULL ? NULL : CONTAINER_OF(n, struct job, by_id);
 }
 
-struct more_hot {
-    REC_MORE_HOT(RECORD_FIELD)
-};
-
 static bool all_zero(const char *at, const char *end)
 {
     while (at < end && *at == 0)
@@ -95,26 +91,50 @@ static bool all_zero(const char *at, const char *end)
     return at == end;
 }
 
-/* Half of `more` is decoded here, by every life of a job that has one; fields
- * that are not set are zeros, each of one byte. */
+/* The parts of `more` behind the first one, all zero. */
+#define ZERO_u8 1
+#define ZERO_u32 1
+#define ZERO_u64 1
+#define ZERO_fix64 8
+#define ZERO_bytes 1
+#define ZERO(kind, field) +ZERO_##kind
+static const char zeros[0 REC_MORE_NEXT(ZERO) REC_MORE_REST(ZERO)];
+
+struct more_hot {
+    REC_MORE_HOT(RECORD_FIELD)
+};
+
+/* What is not zero behind the first part. False: the bytes are damaged. */
+static bool more_next(struct job *j, struct record_reader in,
+                      struct more_hot *r)
+{
+    if ((size_t)(in.end - in.at) == sizeof(zeros) &&
+        memcmp(in.at, zeros, sizeof(zeros)) == 0)
+        return !in.bad;
+    REC_MORE_NEXT(RECORD_GET)
+    j->timeout_ms = r->timeout_ms;
+    j->more_shown =
+        r->tags.len + r->trace.len + r->meta.len + r->timeout_ms > 0 ||
+        !all_zero(in.at, in.end);
+    return !in.bad;
+}
+
+/* Half of `more` is decoded here, by every life of a job that has one. */
 static void more_parts(struct job *j)
 {
     struct record_reader in = record_reader(job_more_bytes(j));
     struct more_hot hot, *r = &hot;
     uint8_t version = record_get_u8(&in);
-    REC_MORE_HOT(RECORD_GET)
-    if (version < 1 || version > REC_MORE_VERSION || in.bad)
+    REC_MORE_FIRST(RECORD_GET)
+    if (version < 1 || version > REC_MORE_VERSION || !more_next(j, in, r))
         return;
     j->owner = hot.owner;
     j->cost = hot.cost > 0 ? hot.cost : 1;
-    j->timeout_ms = hot.timeout_ms;
     j->limits_len = (uint32_t)hot.limits.len;
     if (hot.limits.len > 0)
         j->limits_at = (uint32_t)(hot.limits.data - j->row);
-    j->more_shown = hot.name.len + hot.tags.len + hot.trace.len + hot.meta.len +
-                            hot.timeout_ms >
-                        0 ||
-                    !all_zero(in.at, in.end);
+    if (hot.name.len > 0)
+        j->more_shown = true;
 }
 
 /* Where payload and `more` lie in the row that was just encoded. */
@@ -302,35 +322,31 @@ void job_more(const struct job *j, struct rec_more *m)
 #define ANY_u8(n) (n)
 #define ANY_u32(n) (n)
 #define ANY_u64(n) (n)
+#define ANY_fix64(n) (n)
 #define ANY_bytes(s) ((s).len)
 #define ANY(kind, field) | ANY_##kind(m->field)
-#define ONE_BYTE(kind, field) +1
 
 static bool has_rest(const struct rec_more *m)
 {
-    return (0 REC_MORE_REST(ANY)) != 0;
+    return (0 REC_MORE_NEXT(ANY) REC_MORE_REST(ANY)) != 0;
 }
 
 /* As rec_more_encode(), for one that has not. */
-static size_t hot_encode(const struct rec_more *r, struct buf *out)
+static size_t first_encode(const struct rec_more *r, struct buf *out)
 {
-    const size_t rest = 0 REC_MORE_REST(ONE_BYTE);
-    size_t len = 1;
-    REC_MORE_HOT(RECORD_SIZE)
-    char *to = buf_room(out, len + rest);
+    size_t len = 1 + sizeof(zeros);
+    REC_MORE_FIRST(RECORD_SIZE)
+    char *to = buf_room(out, len);
     to = record_put_u8(to, REC_MORE_VERSION);
-    REC_MORE_HOT(RECORD_PUT)
-    memset(to, 0, rest);
-    out->len = len + rest;
-    return out->len;
+    REC_MORE_FIRST(RECORD_PUT)
+    memcpy(to, zeros, sizeof(zeros));
+    out->len = len;
+    return len;
 }
 
 size_t job_more_encode(const struct rec_more *m, struct buf *out)
 {
-    static const struct rec_more none;
-    static size_t none_len;
-    if (none_len == 0)
-        none_len = rec_more_size(&none);
+    const size_t none_len = 1 REC_MORE_FIRST(ZERO) + sizeof(zeros);
     buf_clear(out);
     size_t len;
     if (has_rest(m)) {
@@ -338,7 +354,7 @@ size_t job_more_encode(const struct rec_more *m, struct buf *out)
         rec_more_encode(m, buf_room(out, len));
         out->len = len;
     } else {
-        len = hot_encode(m, out);
+        len = first_encode(m, out);
     }
     /* All numbers are below 128 and all slices are empty: all zero? */
     if (len == none_len && all_zero(out->data + 1, out->data + len))

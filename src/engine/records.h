@@ -150,9 +150,10 @@ enum reason {
     X(bytes, more)     \
     X(bytes, payload)
 
-/* What few jobs have; `more` is empty if all of it is zero. Its first part has
- * what every lease asks for (see job.c). */
-#define REC_MORE_HOT(X)   \
+/* What few jobs have; `more` is empty if all of it is zero. Its first part is
+ * all that most of those have, and the second has the rest of what every lease
+ * asks for (see job.c). */
+#define REC_MORE_FIRST(X) \
     X(bytes, name)        \
     X(u32, owner)         \
     X(bytes, unique)      \
@@ -160,18 +161,22 @@ enum reason {
     X(u8, unique_while)   \
     X(u64, unique_for_ms) \
     X(bytes, limits)      \
-    X(u32, cost)          \
-    X(bytes, batch)       \
-    X(bytes, tags)        \
-    X(bytes, trace)       \
-    X(bytes, meta)        \
-    X(u8, retry_given)    \
-    X(u8, backoff)        \
-    X(u64, base_ms)       \
-    X(fix64, factor)      \
-    X(u64, cap_ms)        \
-    X(u32, jitter)        \
+    X(u32, cost)
+#define REC_MORE_NEXT(X) \
+    X(bytes, batch)      \
+    X(bytes, tags)       \
+    X(bytes, trace)      \
+    X(bytes, meta)       \
+    X(u8, retry_given)   \
+    X(u8, backoff)       \
+    X(u64, base_ms)      \
+    X(fix64, factor)     \
+    X(u64, cap_ms)       \
+    X(u32, jitter)       \
     X(u64, timeout_ms)
+#define REC_MORE_HOT(X) \
+    REC_MORE_FIRST(X)   \
+    REC_MORE_NEXT(X)
 #define REC_MORE_REST_V1(X)  \
     X(u64, expect_ms)        \
     X(u8, sla)               \
