@@ -352,7 +352,7 @@ static void check_limits(struct tally *t)
     if (t->parked_seen != t->parked.len / sizeof(struct parked_at))
         violated(t, "a parked row without its job", NULL);
     for (uint32_t i = 0; i < e->owners_n; i++)
-        if (e->owners[i] != NULL && e->owners[i]->live != t->owners[i])
+        if (e->owners[i] != NULL && owner_live(e, i) != t->owners[i])
             violated(t, "an owner's live jobs are miscounted", NULL);
 }
 

@@ -55,6 +55,7 @@ struct engine *engine_new(struct store *store, const struct engine_config *c)
     map_init(&e->jobs, job_is);
     list_init(&e->touched_queues);
     list_init(&e->touched_lanes);
+    list_init(&e->touched_lives);
     list_init(&e->touched_counts);
     names_init(e);
     lanes_init(e);

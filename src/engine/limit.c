@@ -28,7 +28,6 @@ void limits_init(struct engine *e)
     list_init(&e->limits);
     list_init(&e->limits_todo);
     list_init(&e->touched_limits);
-    list_init(&e->touched_owners);
     list_init(&e->cooling_limits);
     list_init(&e->sifting);
     e->rules_changed = 1;

@@ -339,10 +339,9 @@ static void set_counts(struct mend *m)
     }
     for (uint32_t i = 0; i < e->owners_n; i++) {
         struct owner *o = e->owners[i];
-        if (o == NULL || o->live == m->owners[i])
+        if (o == NULL || owner_live(e, i) == m->owners[i])
             continue;
-        o->live = m->owners[i];
-        owner_touch(e, o);
+        owner_recount(e, o, m->owners[i]);
         m->out->recounted++;
     }
     commit(m);

@@ -241,6 +241,7 @@ static struct owner *owner_new(struct engine *e, struct slice name, uint32_t id)
     e->owners = array_for(e->owners, &e->owners_n, id);
     ASSERT(e->owners[id] == NULL);
     e->owners[id] = o;
+    owner_born(e, o);
     e->stats.owners++;
     return o;
 }
@@ -380,6 +381,7 @@ void names_free(struct engine *e)
     FREE(&e->queues);
     FREE(&e->handlers);
     FREE(&e->owners);
+    lives_free(e);
     map_release(&e->queues_by_name);
     map_release(&e->handlers_by_name);
     map_release(&e->owners_by_name);

@@ -64,7 +64,11 @@ void handler_keep(struct engine *e, struct handler *h);
 
 /* A job of an owner is born or ends. */
 void owner_count(struct engine *e, const struct job *j, int by);
-void owner_touch(struct engine *e, struct owner *o); /* `live` changed */
+uint64_t owner_live(const struct engine *e, uint32_t id);
+void owner_recount(struct engine *e, const struct owner *o, uint64_t live);
+/* Room for its count. */
+void owner_born(struct engine *e, const struct owner *o);
+void lives_free(struct engine *e);
 void owners_commit(struct engine *e);
 /* False: the row of live jobs is damaged. */
 MUST_USE bool owner_load_live(struct engine *e, uint32_t first,

@@ -6,48 +6,60 @@
  */
 #include "engine/core.h"
 
-void owner_touch(struct engine *e, struct owner *o)
+static struct live_block *block_of(const struct engine *e, uint32_t id)
 {
-    if (!list_linked(&o->touched))
-        list_append(&e->touched_owners, &o->touched);
+    return e->lives[id / LIVE_BLOCK];
+}
+
+void owner_born(struct engine *e, const struct owner *o)
+{
+    uint32_t i = o->set.id / LIVE_BLOCK;
+    e->lives = names_array(e->lives, &e->lives_n, i);
+    if (e->lives[i] != NULL)
+        return;
+    e->lives[i] = NEW(struct live_block);
+    e->lives[i]->first = i * LIVE_BLOCK;
+}
+
+uint64_t owner_live(const struct engine *e, uint32_t id)
+{
+    return block_of(e, id)->n[id % LIVE_BLOCK];
+}
+
+static void count(struct engine *e, uint32_t id, uint64_t n)
+{
+    struct live_block *b = block_of(e, id);
+    b->n[id % LIVE_BLOCK] = n;
+    if (!list_linked(&b->touched))
+        list_append(&e->touched_lives, &b->touched);
 }
 
 void owner_count(struct engine *e, const struct job *j, int by)
 {
-    if ((j->flags & JOBF_OWNED) == 0)
+    if ((j->flags & JOBF_OWNED) == 0 || j->owner >= e->owners_n ||
+        e->owners[j->owner] == NULL)
         return;
-    struct owner *o = j->owner < e->owners_n ? e->owners[j->owner] : NULL;
-    if (o == NULL)
-        return;
-    ASSERT(by > 0 || o->live > 0);
-    if (by > 0)
-        o->live++;
-    else
-        o->live--;
-    owner_touch(e, o);
+    uint64_t n = owner_live(e, j->owner);
+    ASSERT(by > 0 || n > 0);
+    count(e, j->owner, by > 0 ? n + 1 : n - 1);
 }
 
-/* The live jobs of the owners from `first` on, those that are touched and the
- * others of their block. */
-static void live_store(struct engine *e, uint32_t first)
+void owner_recount(struct engine *e, const struct owner *o, uint64_t live)
 {
-    uint64_t n[LIVE_BLOCK] = {0};
+    count(e, o->set.id, live);
+}
+
+static void live_store(struct engine *e, const struct live_block *b)
+{
+    struct rec_live r;
     char name[4];
     struct key k;
-    for (uint32_t i = 0; i < LIVE_BLOCK && first + i < e->owners_n; i++) {
-        struct owner *o = e->owners[first + i];
-        if (o == NULL)
-            continue;
-        n[i] = o->live;
-        if (list_linked(&o->touched))
-            list_remove(&o->touched);
-    }
-    struct rec_live r = {n[0], n[1], n[2],  n[3],  n[4],  n[5],  n[6],  n[7],
-                         n[8], n[9], n[10], n[11], n[12], n[13], n[14], n[15]};
-    rec_live_encode(&r,
-                    store_put(e->store, FAMILY_NAMED,
-                              key_named(&k, NAMED_LIVE, name_u32(first, name)),
-                              rec_live_size(&r), false));
+    _Static_assert(sizeof(r) == sizeof(b->n), "a field for each owner");
+    memcpy(&r, b->n, sizeof(r));
+    rec_live_encode(
+        &r, store_put(e->store, FAMILY_NAMED,
+                      key_named(&k, NAMED_LIVE, name_u32(b->first, name)),
+                      rec_live_size(&r), false));
 }
 
 bool owner_load_live(struct engine *e, uint32_t first, struct slice value)
@@ -55,26 +67,29 @@ bool owner_load_live(struct engine *e, uint32_t first, struct slice value)
     struct rec_live r;
     if (first % LIVE_BLOCK != 0 || !rec_live_decode(&r, value))
         return false;
-    const uint64_t n[LIVE_BLOCK] = {r.n0,  r.n1,  r.n2,  r.n3, r.n4,  r.n5,
-                                    r.n6,  r.n7,  r.n8,  r.n9, r.n10, r.n11,
-                                    r.n12, r.n13, r.n14, r.n15};
-    for (uint32_t i = 0; i < LIVE_BLOCK; i++) {
-        struct owner *o = first + i < e->owners_n ? e->owners[first + i] : NULL;
-        if (o != NULL)
-            o->live = n[i];
-        else if (n[i] > 0)
+    uint64_t n[LIVE_BLOCK];
+    memcpy(n, &r, sizeof(n));
+    for (uint32_t i = 0; i < LIVE_BLOCK; i++)
+        if (n[i] > 0 &&
+            (first + i >= e->owners_n || e->owners[first + i] == NULL))
             return false;
-    }
+    if (first / LIVE_BLOCK < e->lives_n && block_of(e, first) != NULL)
+        memcpy(block_of(e, first)->n, n, sizeof(n));
     return true;
 }
 
 void owners_commit(struct engine *e)
 {
     struct list *it;
-    while ((it = list_pop(&e->touched_owners)) != NULL) {
-        struct owner *o = CONTAINER_OF(it, struct owner, touched);
-        live_store(e, o->set.id - o->set.id % LIVE_BLOCK);
-    }
+    while ((it = list_pop(&e->touched_lives)) != NULL)
+        live_store(e, CONTAINER_OF(it, struct live_block, touched));
+}
+
+void lives_free(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->lives_n; i++)
+        mem_free(e->lives[i]);
+    FREE(&e->lives);
 }
 
 static struct rate adds_of(const struct owner *o)
@@ -85,11 +100,11 @@ static struct rate adds_of(const struct owner *o)
 enum err owner_admits(struct engine *e, const struct owner *o, uint32_t n,
                       struct now now, struct errbuf *err)
 {
-    (void)e;
-    if (o->set.live_max > 0 && o->live + n > o->set.live_max)
+    uint64_t live = owner_live(e, o->set.id);
+    if (o->set.live_max > 0 && live + n > o->set.live_max)
         return err_set(err, ERR_LIMIT,
                        "owner %.*s has %llu live jobs; LIVE allows %llu",
-                       SLICE_FMT(o->name), (unsigned long long)o->live,
+                       SLICE_FMT(o->name), (unsigned long long)live,
                        (unsigned long long)o->set.live_max);
     struct rate r = adds_of(o);
     uint64_t fits = rate_fits_ms(&r, o->add_tat_us, n, now.wall_ms);
@@ -141,14 +156,15 @@ enum err engine_owner_set(struct engine *e, struct slice owner,
     return ERR_OK;
 }
 
-static void view_of(const struct owner *o, struct owner_view *v)
+static void view_of(const struct engine *e, const struct owner *o,
+                    struct owner_view *v)
 {
     *v = (struct owner_view){.name = o->name,
                              .set = {.weight = o->set.weight,
                                      .live_max = o->set.live_max,
                                      .running_max = o->set.running_max,
                                      .adds = adds_of(o)},
-                             .live = o->live,
+                             .live = owner_live(e, o->set.id),
                              .running = o->running};
 }
 
@@ -158,7 +174,7 @@ enum err engine_owner(struct engine *e, struct slice owner,
     struct owner *o = owner_find(e, owner);
     if (o == NULL)
         return err_set(err, ERR_NOTFOUND, "no such owner");
-    view_of(o, v);
+    view_of(e, o, v);
     return ERR_OK;
 }
 
@@ -170,7 +186,7 @@ void engine_owners(struct engine *e, uint32_t *cursor, uint32_t n, owner_fn fn,
         struct owner_view v;
         if (e->owners[i] == NULL)
             continue;
-        view_of(e->owners[i], &v);
+        view_of(e, e->owners[i], &v);
         fn(ud, &v);
         n--;
     }

@@ -84,11 +84,16 @@ struct owner {
     struct map_node by_name;
     struct slice name;
     struct rec_owner set;
-    uint64_t live; /* jobs */
     uint32_t running;
     struct limit *gate; /* its quota of running jobs, or NULL */
     uint64_t add_tat_us;
-    struct list touched; /* in engine.touched_owners */
+};
+
+/* Live jobs of owners whose ids follow each other: one row of NAMED_LIVE. */
+struct live_block {
+    uint32_t first;
+    struct list touched; /* in engine.touched_lives */
+    uint64_t n[LIVE_BLOCK];
 };
 
 /* A queue's lanes of one owner: they have one virtual time. */
@@ -201,13 +206,14 @@ struct engine {
     struct queue **queues;
     struct handler **handlers;
     struct owner **owners;
-    struct lane **lanes; /* by id; NULL: none */
-    uint32_t queues_n, handlers_n, owners_n, lanes_n;
+    struct live_block **lives; /* by id / LIVE_BLOCK */
+    struct lane **lanes;       /* by id; NULL: none */
+    uint32_t queues_n, handlers_n, owners_n, lives_n, lanes_n;
     uint32_t queue_last; /* highest number of a queue */
     uint32_t lane_last;  /* of a lane; no number is given twice */
     uint32_t purged_queues;
     struct map lanes_by_what, shares_by_what;
-    struct list touched_queues, touched_lanes, touched_counts, touched_owners;
+    struct list touched_queues, touched_lanes, touched_counts, touched_lives;
 
     /* limits and what is parked under them (limit.h) */
     struct map limits_by_name, parked_by_what;
