@@ -6,13 +6,13 @@
 static enum err range(struct cmd_ctx *c, const char *name,
                       const struct opt_pair *p, uint64_t *from, uint64_t *to)
 {
-    if (p->key.len > 0 && !slice_is(p->key, "-") &&
-        !parse_time_ms(p->key, from))
+    if (!cmd_given(c, name))
+        return ERR_OK;
+    if (!slice_is(p->key, "-") && !parse_time_ms(p->key, from))
         return err_set(&c->e, ERR_SYNTAX,
                        "%s begins with a time (unix ms or RFC 3339) or -",
                        name);
-    if (p->value.len > 0 && !slice_is(p->value, "+") &&
-        !parse_time_ms(p->value, to))
+    if (!slice_is(p->value, "+") && !parse_time_ms(p->value, to))
         return err_set(&c->e, ERR_SYNTAX,
                        "%s ends with a time (unix ms or RFC 3339) or +", name);
     return ERR_OK;
@@ -42,9 +42,13 @@ enum err filter_take(struct cmd_ctx *c, const struct filter_args *a,
     }
     enum err rc = range(c, "CREATED", &a->created, &f->created_from_ms,
                         &f->created_to_ms);
-    return rc != ERR_OK ? rc
-                        : range(c, "FINISHED", &a->finished,
-                                &f->finished_from_ms, &f->finished_to_ms);
+    if (rc == ERR_OK)
+        rc = range(c, "FINISHED", &a->finished, &f->finished_from_ms,
+                   &f->finished_to_ms);
+    /* Whatever the times, only jobs that have ended are asked for. */
+    if (cmd_given(c, "FINISHED") && f->finished_from_ms == 0)
+        f->finished_from_ms = 1;
+    return rc;
 }
 
 void reply_listed(struct reply *r, const struct job_view *v)

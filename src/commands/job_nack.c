@@ -16,6 +16,10 @@ struct nack_args {
 };
 #define CMD_ARGS struct nack_args
 
+/* What is put off keeps none of these. */
+static const char *const of_executions[] = {"ERROR", "TYPE", "STACK", "CODE",
+                                            "USAGE"};
+
 static enum err nack_exec(struct cmd_ctx *c)
 {
     struct nack_args *a = c->args;
@@ -35,10 +39,12 @@ static enum err nack_exec(struct cmd_ctx *c)
     if (cmd_given(c, "CLOSE") != cmd_given(c, "UNTIL"))
         return err_set(&c->e, ERR_SYNTAX,
                        "JOB.NACK: CLOSE and UNTIL come together");
-    if (snooze && a->usage_n > 0)
-        return err_set(&c->e, ERR_SYNTAX,
-                       "JOB.NACK: USAGE and SNOOZE exclude each other: what "
-                       "is put off is no execution");
+    for (size_t i = 0; snooze && i < ARRAY_LEN(of_executions); i++)
+        if (cmd_given(c, of_executions[i]))
+            return err_set(&c->e, ERR_SYNTAX,
+                           "JOB.NACK: %s and SNOOZE exclude each other: what "
+                           "is put off is no execution",
+                           of_executions[i]);
     struct token_replies t;
     struct buf usage = {0};
     enum err rc = usage_words(c, a->usage, a->usage_n, &usage);

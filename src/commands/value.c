@@ -165,9 +165,20 @@ static enum err wrong(const struct value_spec *spec, struct slice word,
     return ERR_SYNTAX;
 }
 
-static bool parse_bytes(const struct value_spec *spec, struct slice word)
+/* An empty word where one is wanted is refused: as a filter it would mean all
+ * jobs, as a key none. */
+static enum err parse_bytes(const struct value_spec *spec, struct slice word,
+                            struct errbuf *e)
 {
-    return !has_max(spec) || word.len <= (uint64_t)spec->max;
+    bool few = spec->min > 0 && word.len < (uint64_t)spec->min;
+    if (!few && (!has_max(spec) || word.len <= (uint64_t)spec->max))
+        return ERR_OK;
+    char least[32] = "";
+    if (spec->min > 0 && spec->min < spec->max)
+        snprintf(least, sizeof(least), "%lld to ", (long long)spec->min);
+    return err_set(e, ERR_LIMIT, "%s: %s has %zu bytes, %s%lld are allowed",
+                   spec->command, spec->name, word.len, least,
+                   (long long)spec->max);
 }
 
 /* Blanks and control characters would make names unreadable in lists, logs and
@@ -230,14 +241,8 @@ enum err value_parse(const struct value_spec *spec, struct slice word, void *to,
     bool ok = false;
     switch (spec->type) {
     case OPT_BYTES:
-        if (!parse_bytes(spec, word))
-            return err_set(e, ERR_LIMIT,
-                           "%s: %s has %zu bytes, %lld are "
-                           "allowed",
-                           spec->command, spec->name, word.len,
-                           (long long)spec->max);
         *(struct slice *)to = word;
-        return ERR_OK;
+        return parse_bytes(spec, word, e);
     case OPT_NAME:
         ok = parse_name(spec, word);
         *(struct slice *)to = word;

@@ -509,6 +509,14 @@ enum err engine_bulk(struct engine *e, const struct bulk_params *p,
     enum err rc = list_examine(&f, err);
     if (rc != ERR_OK)
         return rc;
+    if (f.finished_from_ms > 0 || f.finished_to_ms > 0) {
+        may &= ENDED;
+        if (may == 0)
+            return err_set(err, ERR_SYNTAX,
+                           "%s and FINISHED exclude each other: it does "
+                           "nothing to jobs that have ended",
+                           verb_names[p->verb]);
+    }
     f.states = f.states == 0 ? may : f.states & may;
     if (f.states == 0)
         return err_set(err, ERR_SYNTAX,

@@ -177,6 +177,11 @@ static enum err examine_defaults(const struct job_options *o, struct now now,
         if (rc != ERR_OK)
             return rc;
     }
+    for (uint32_t i = 0; i < o->limits_n; i++) {
+        enum err rc = limit_name_check(o->limits[i], err);
+        if (rc != ERR_OK)
+            return rc;
+    }
     return options_check(o, now, err);
 }
 

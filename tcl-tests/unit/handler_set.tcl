@@ -46,6 +46,7 @@ start_server {tags {handlers}} {
     test {what makes no sense is refused by name} {
         assert_error "ERR AT is of one job*" {r handler.set h AT 5}
         assert_error "ERR HANDLER is of one job*" {r handler.set h HANDLER g}
+        assert_error "ERR limit names *queue:*" {r handler.set h LIMIT queue:x}
         assert_error "ERR *WHILE needs UNIQUE*" {r handler.set h WHILE live}
         assert_error "*CHECK*any*json*" {r handler.set h CHECK xml}
         assert_error "*BREAKER*" {r handler.set h PERCENT 5}

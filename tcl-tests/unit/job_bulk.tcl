@@ -23,5 +23,17 @@ start_server {tags {jobs}} {
         assert_error "ERR *does nothing*" {r job.bulk retry STATE ready}
         assert_error "ERR *RATE*" {r job.bulk retry RATE 0}
         assert_error "ERR *STATE*" {r job.bulk cancel STATE nosuch}
+        assert_error "ERR *cancel and FINISHED*" {r job.bulk cancel FINISHED - +}
+    }
+    test {an empty word is not everything} {
+        set before [r job.count QUEUE q STATE ready]
+        assert_error "LIMIT *KEY has 0 bytes*" {r job.bulk delete KEY ""}
+        assert_error "ERR *QUEUE*" {r job.bulk delete QUEUE ""}
+        assert_error "ERR *WORKER*" {r job.bulk delete WORKER ""}
+        assert_error "ERR *ID*" {r job.bulk delete ID ""}
+        assert_error "ERR *TAG*" {r job.bulk delete TAG ""}
+        assert_error "ERR *CREATED*" {r job.bulk delete CREATED "" ""}
+        assert_error "ERR *FINISHED*" {r job.bulk delete FINISHED - ""}
+        assert_equal $before [r job.count QUEUE q STATE ready]
     }
 }

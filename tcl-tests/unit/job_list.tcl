@@ -66,6 +66,15 @@ start_server {tags {jobs}} {
         set rest [ids [r job.list CURSOR [dict get $reply cursor]]]
         assert {[llength $rest] >= 7}
     }
+    test {FINISHED asks for those that have ended, whenever} {
+        set id [r job.add ends x]
+        assert_equal {} [ids [r job.list QUEUE ends FINISHED - +]]
+        r job.ack [lease_token ends]
+        r job.add ends y
+        assert_equal $id [ids [r job.list QUEUE ends FINISHED - +]]
+        assert_equal 1 [dict get [r job.count QUEUE ends FINISHED - +] count]
+        assert_error "ERR *STATE and FINISHED*" {r job.list STATE ready FINISHED - +}
+    }
     test {words that make no sense} {
         assert_error "ERR *STATE*" {r job.list STATE asleep}
         assert_error "ERR *CURSOR*" {r job.list CURSOR zz}

@@ -39,6 +39,11 @@ start_server {tags {jobs}} {
         assert_error "ERR JOB.NACK: PERMANENT and SNOOZE exclude each other" {
             r job.nack $token PERMANENT SNOOZE 1s
         }
+        foreach word {ERROR TYPE STACK CODE} {
+            assert_error "ERR JOB.NACK: $word and SNOOZE exclude each other*" {
+                r job.nack $token SNOOZE 1s $word 7
+            }
+        }
         assert_equal OK [r job.ack $token]
     }
 }

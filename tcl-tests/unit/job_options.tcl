@@ -49,6 +49,9 @@ start_server {tags {jobs}} {
         assert_error "*queue*128*" {r job.add [string repeat q 129] x}
         assert_error "*HANDLER*" {r job.add q x HANDLER ""}
         assert_error "*ID*" {r job.add q x ID [string repeat n 65]}
+        assert_error "LIMIT*IDEMPOTENCY*1 to 200*" {r job.add q x IDEMPOTENCY ""}
+        assert_error "LIMIT*UNIQUE*1 to 200*" {r job.add q x UNIQUE ""}
+        assert_error "LIMIT*IDEMPOTENCY*1 to 200*" {r job.lease q IDEMPOTENCY ""}
         r send_bytes job.add "\xff\xfe\xe4" x ;# binary, but a name
         assert_equal 26 [string length [r read]]
     }

@@ -37,7 +37,8 @@ static inline void pair_value(struct pair_line *l, enum opt_type type,
         return;
     case OPT_BYTES:
     case OPT_NAME:
-        pair_word(l, "n1");
+        assert_true(min <= 16);
+        pair_word(l, min > 2 ? "0123456789abcdef" + 16 - min : "n1");
         return;
     case OPT_ENUM:
         pair_word(l, words[0]);
