@@ -409,8 +409,8 @@ static void add_one(struct engine *e, struct draft *d, struct slice payload,
     if (d->delayed)
         result->start_estimate_ms = (int64_t)(r->since_ms - now.wall_ms);
     else
-        result->start_estimate_ms =
-            pace_estimate(d->queue, d->queue->counts[JOB_READY] - 1, now);
+        result->start_estimate_ms = pace_estimate(
+            d->queue, j->handler, d->queue->counts[JOB_READY] - 1, now);
     result->state = place(e, j, true, now);
     if (result->state == JOB_PARKED)
         result->start_estimate_ms = -1;

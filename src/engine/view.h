@@ -24,6 +24,7 @@ MUST_USE enum err job_state_of(struct engine *e, struct gather *g,
 /* For estimates: a job of the queue was leased; how long until so many more
  * are, in ms, or -1. */
 void pace_note(struct queue *q, struct now now);
-int64_t pace_estimate(const struct queue *q, uint64_t ahead, struct now now);
+int64_t pace_estimate(const struct queue *q, const struct handler *h,
+                      uint64_t ahead, struct now now);
 
 #endif

@@ -20,9 +20,12 @@ void pace_note(struct queue *q, struct now now)
     q->pace_n++;
 }
 
-int64_t pace_estimate(const struct queue *q, uint64_t ahead, struct now now)
+int64_t pace_estimate(const struct queue *q, const struct handler *h,
+                      uint64_t ahead, struct now now)
 {
     uint64_t age = now.mono_ms - q->pace_from_ms;
+    if (q->set.paused != 0 || h->set.paused != 0)
+        return -1; /* for how long, nobody knows */
     if (ahead == 0 && q->waiters_n > 0)
         return 0;
     if (age >= 2 * PACE_MS || q->pace_n + q->pace_before == 0)
@@ -113,12 +116,24 @@ static void say_why(struct why_view *v, const char *reason, struct slice name,
 
 #define SHOWN(s) (int)((s).len > 40 ? 40 : (s).len), (s).data
 
+/* Before it opens nothing starts, and then one after the other. */
+static void estimate_limited(const struct limit_view *s, struct now now,
+                             struct why_view *v)
+{
+    uint64_t ms = s->opens_ms > now.wall_ms ? s->opens_ms - now.wall_ms : 0;
+    if (s->rate.n > 0)
+        ms += (v->place - 1) * s->rate.per_ms / s->rate.n;
+    if (v->start_estimate_ms >= 0 && (uint64_t)v->start_estimate_ms < ms)
+        v->start_estimate_ms = (int64_t)ms;
+}
+
 static void why_limit(struct engine *e, struct limit *l, struct now now,
                       struct why_view *v)
 {
     struct limit_view s = {0};
     limit_view_of(e, l, now, &s);
     v->changes_ms = s.opens_ms;
+    estimate_limited(&s, now, v);
     if (s.full)
         say_why(v, l->queue != NULL ? "queue limit" : "limit", l->name,
                 "%.*s has %u of %u slots in use%s", SHOWN(l->name),
@@ -156,7 +171,7 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
     }
     v->place = line.before + 1;
     v->place_exact = line.exact;
-    v->start_estimate_ms = pace_estimate(q, line.before, now);
+    v->start_estimate_ms = pace_estimate(q, j->handler, line.before, now);
     if (q->set.paused != 0)
         say_why(v, "queue paused", q->name, "queue %.*s is paused",
                 SHOWN(q->name));
@@ -171,7 +186,7 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
         why_limit(e, j->parked->limit, now, v);
     else if (q->gate != NULL && !limit_admits(e, q->gate, 1, now))
         why_limit(e, q->gate, now, v);
-    else if (line.before == 0 && q->waiters_n == 0)
+    else if (line.before == 0 && line.exact && q->waiters_n == 0)
         say_why(v, "no worker", q->name,
                 "it is the next of queue %.*s; no worker waits for it",
                 SHOWN(q->name));

@@ -41,4 +41,39 @@ start_server {tags {jobs}} {
         r job.lease g
         assert_equal {queue limit} [why $p reason]
     }
+    test {what is paused has no estimate of its start} {
+        r queue.pause shut
+        set c [client]
+        $c send JOB.LEASE shut BLOCK 60000
+        wait_for {[info_field blocked_clients] == 1}
+        set job [r job.add shut x RETURN]
+        assert_equal (nil) [dict get $job start_estimate_ms]
+        assert_equal (nil) [why [dict get $job id] start_estimate_ms]
+        r queue.resume shut
+        $c read
+        r handler.pause idle
+        $c send JOB.LEASE shut BLOCK 60000
+        wait_for {[info_field blocked_clients] == 1}
+        set job [r job.add shut x RETURN HANDLER idle]
+        assert_equal (nil) [dict get $job start_estimate_ms]
+        assert_equal (nil) [why [dict get $job id] start_estimate_ms]
+        r handler.resume idle
+        $c read
+    }
+    test {no estimate lies before the time at which a rate lets it start} {
+        r queue.set slow RATE 1/1h BURST 1
+        lassign [r job.addm slow 3 a b c] a b c
+        r job.lease slow
+        assert_equal {queue rate} [why $c reason]
+        assert {[why $b start_estimate_ms] > 3500000}
+        assert {[why $c start_estimate_ms] > 7100000}
+    }
+    test {in a fair queue only a lower bound of the place is known} {
+        r queue.set shares FAIR 1
+        foreach owner {x y} {set $owner [r job.add shares 1 OWNER $owner]}
+        foreach id [list $x $y] {
+            assert_equal {1 0} [list [why $id place] [why $id place_exact]]
+            assert_match "at least number 1 *" [why $id text]
+        }
+    }
 }
