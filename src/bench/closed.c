@@ -146,6 +146,7 @@ static void advance(struct loop *l, struct conn *c)
 
 static enum err take(struct loop *l, struct conn *c, struct errbuf *e)
 {
+    conn_borrow(c);
     enum err rc = conn_read(c, e);
     l->now_us = clock_mono_us();
     while (rc == ERR_OK && c->phase <= PHASE_ACK && c->got < c->expect) {
@@ -163,7 +164,10 @@ static enum err take(struct loop *l, struct conn *c, struct errbuf *e)
         if (c->got == c->expect)
             advance(l, c);
     }
-    return rc == ERR_OK ? push(l, c, e) : rc;
+    if (rc == ERR_OK)
+        rc = push(l, c, e);
+    conn_give_back(c);
+    return rc;
 }
 
 static enum err wake_paused(struct loop *l, struct errbuf *e)

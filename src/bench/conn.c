@@ -17,6 +17,42 @@
 #define READ_ROOM ((size_t)64 << 10)
 #define ASK_TIMEOUT_MS 30000
 
+static struct buf spare_in, spare_out;
+
+static void borrow(struct buf *b, struct buf *spare)
+{
+    if (b->data == NULL) {
+        *b = *spare;
+        buf_init(spare);
+    }
+}
+
+static void give_back(struct buf *b, struct buf *spare)
+{
+    if (spare->data == NULL) {
+        *spare = *b;
+        buf_init(b);
+        buf_clear(spare);
+    }
+}
+
+void conn_borrow(struct conn *c)
+{
+    borrow(&c->in, &spare_in);
+    borrow(&c->out, &spare_out);
+}
+
+void conn_give_back(struct conn *c)
+{
+    if (c->taken == c->in.len) {
+        c->taken = 0;
+        buf_clear(&c->in);
+        give_back(&c->in, &spare_in);
+    }
+    if (c->out.len == 0)
+        give_back(&c->out, &spare_out);
+}
+
 void tokens_add(struct tokens *t, struct slice token)
 {
     if (t->n == t->cap) {

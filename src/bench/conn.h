@@ -64,6 +64,12 @@ MUST_USE enum err conn_open(struct conn *c, const struct workload *w,
                             uint32_t number, struct errbuf *e);
 void conn_close(struct conn *c);
 
+/* Buffers that a connection does not need for now serve the next one, so that
+ * a few of them stay in the processor's cache. Borrow before replies are read
+ * and requests written, give back when they are. */
+void conn_borrow(struct conn *c);
+void conn_give_back(struct conn *c);
+
 /* Write what the socket takes. True if something is left. */
 MUST_USE enum err conn_write(struct conn *c, bool *left, struct errbuf *e);
 

@@ -11,10 +11,14 @@
 static inline char *put_header(char *p, char type, uint64_t n)
 {
     *p++ = type;
-    if (n < 10) /* most lengths and counts */
+    if (n < 10) { /* most lengths and counts, */
         *p++ = (char)('0' + n);
-    else
+    } else if (n < 100) { /* and most others */
+        *p++ = (char)('0' + n / 10);
+        *p++ = (char)('0' + n % 10);
+    } else {
         p = digits_put(p, n);
+    }
     p[0] = '\r';
     p[1] = '\n';
     return p + 2;

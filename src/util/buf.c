@@ -12,7 +12,8 @@ void buf_init(struct buf *b)
 
 void buf_release(struct buf *b)
 {
-    mem_free(b->data);
+    if (b->data != NULL) /* most were never used */
+        mem_free(b->data);
     buf_init(b);
 }
 
