@@ -614,7 +614,7 @@ enum err engine_add(struct engine *e, struct gather *g,
         rc = err_set(err, ERR_SYNTAX, "UNIQUE names one job, not %u",
                      (unsigned)p->n);
     if (rc == ERR_OK && h != NULL)
-        rc = handler_examine(h, p, err);
+        rc = handler_examine(h, p->payloads, p->n, err);
     struct queue *q = queue_find(e, p->queue);
     if (rc == ERR_OK)
         rc = examine_keys(e, g, &d, p, q, now, &theirs, &results[0], err);

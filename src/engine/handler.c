@@ -15,18 +15,17 @@ const char *const payload_check_list[] = {"any", "json", NULL};
 
 /* --- rules about jobs ---------------------------------------------------- */
 
-enum err handler_examine(const struct handler *h, const struct add_params *p,
-                         struct errbuf *err)
+enum err handler_examine(const struct handler *h, const struct slice *payloads,
+                         uint32_t n, struct errbuf *err)
 {
-    for (uint32_t i = 0; i < p->n; i++) {
-        size_t len = p->payloads[i].len;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t len = payloads[i].len;
         if (h->set.payload_max > 0 && len > h->set.payload_max)
             return err_set(err, ERR_LIMIT,
                            "payload has %zu bytes; handler %.*s allows %llu",
                            len, SLICE_FMT(h->name),
                            (unsigned long long)h->set.payload_max);
-        if (h->set.check == CHECK_JSON &&
-            !json_valid(p->payloads[i], len, err)) {
+        if (h->set.check == CHECK_JSON && !json_valid(payloads[i], len, err)) {
             err_wrap(err, "handler %.*s takes JSON", SLICE_FMT(h->name));
             return ERR_SYNTAX;
         }

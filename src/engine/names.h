@@ -47,9 +47,9 @@ uint64_t queue_live(const struct queue *q); /* jobs */
 MUST_USE enum err queue_full(struct engine *e, struct gather *g,
                              struct queue *q, uint32_t n, size_t bytes,
                              struct now now, struct errbuf *err);
-/* The handler's check of payloads. */
+/* The handler's check of payloads. Errors: ERR_LIMIT, ERR_SYNTAX. */
 MUST_USE enum err handler_examine(const struct handler *h,
-                                  const struct add_params *p,
+                                  const struct slice *payloads, uint32_t n,
                                   struct errbuf *err);
 
 bool handler_says_permanent(const struct job *j, struct slice type);

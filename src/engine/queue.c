@@ -326,8 +326,10 @@ enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
     if (rc != ERR_NOTFOUND)
         return rc;
     return err_set(err, ERR_LIMIT,
-                   "queue %.*s holds %llu jobs, as many as its MAXLEN allows",
-                   SLICE_FMT(q->name), (unsigned long long)queue_live(q));
+                   "queue %.*s holds %llu jobs; with %u more it would pass its "
+                   "MAXLEN of %llu",
+                   SLICE_FMT(q->name), (unsigned long long)queue_live(q),
+                   (unsigned)n, (unsigned long long)q->set.maxlen);
 }
 
 uint64_t queue_live(const struct queue *q)

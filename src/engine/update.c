@@ -48,6 +48,8 @@ static enum err examine(const struct engine *e, const struct update_params *p,
     enum err rc = ERR_OK;
     if (option_given(o, JOPT_HANDLER))
         rc = name_check(o->handler, "handler", err);
+    for (uint32_t i = 0; rc == ERR_OK && i < o->limits_n; i++)
+        rc = limit_name_check(o->limits[i], err);
     if (rc == ERR_OK && option_given(o, JOPT_LEASE) &&
         o->lease_ms > e->config.lease_ms_max)
         rc = err_set(err, ERR_LIMIT,
@@ -172,9 +174,29 @@ static enum err examine_words(const struct change *c, struct now now,
     return options_check(&all, now, err);
 }
 
+/* What its handler says of payloads holds for a new payload, and for a new
+ * handler. */
+static enum err examine_payload(struct engine *e, struct gather *g,
+                                const struct change *c, const struct job *j,
+                                const struct handler *h, struct errbuf *err)
+{
+    struct slice payload = c->p->has_payload ? c->p->payload : c->r.payload;
+    struct key k;
+    if (!c->p->has_payload && h == j->handler)
+        return ERR_OK;
+    if (!c->p->has_payload && (j->flags & JOBF_BODY) != 0) {
+        enum err rc =
+            store_get(e->store, g, FAMILY_BODIES,
+                      key_body(&k, &j->id, BODY_PAYLOAD, 0), &payload, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    return handler_examine(h, &payload, 1, err);
+}
+
 /* Everything that can refuse; the names it needs are made. */
-static enum err prepare(struct engine *e, struct change *c, struct job *j,
-                        struct now now, struct errbuf *err)
+static enum err prepare(struct engine *e, struct gather *g, struct change *c,
+                        struct job *j, struct now now, struct errbuf *err)
 {
     const struct job_options *o = c->p->options;
     struct rec_job *r = &c->r;
@@ -199,6 +221,9 @@ static enum err prepare(struct engine *e, struct change *c, struct job *j,
     if (h == NULL)
         return err_set(err, ERR_LIMIT, "there are %u handlers already",
                        (unsigned)e->config.names_max);
+    rc = examine_payload(e, g, c, j, h, err);
+    if (rc != ERR_OK)
+        return rc;
     r->handler = h->set.id;
     if (option_given(o, JOPT_PRIORITY))
         r->priority = o->priority;
@@ -317,7 +342,7 @@ enum err engine_update(struct engine *e, struct gather *g,
         rc = err_set(err, ERR_STATE,
                      "the job is running: only waiting jobs are changed");
     if (rc == ERR_OK)
-        rc = prepare(e, &c, j, now, err);
+        rc = prepare(e, g, &c, j, now, err);
     if (rc == ERR_OK)
         apply(e, &c, j, now);
     else

@@ -47,9 +47,25 @@ start_server {tags {jobs}} {
         assert_error "ERR *COST needs LIMIT*" {r job.update $id COST 3}
         assert_error "ERR *SLA needs EXPECT*" {r job.update $id SLA strict}
     }
+    test {what a handler says of payloads holds for changes, too} {
+        r handler.set strict CHECK json MAX 1kb
+        set id [r job.add q 1 HANDLER strict]
+        assert_error "ERR *strict takes JSON*" {r job.update $id PAYLOAD "\{bad"}
+        assert_error "LIMIT *strict allows 1024" {
+            r job.update $id PAYLOAD [string repeat 1 1025]
+        }
+        assert_equal OK [r job.update $id PAYLOAD 2]
+        foreach payload [list "\{bad" [string repeat x 800]] {
+            set id [r job.add q $payload]
+            assert_error "ERR *strict takes JSON*" {r job.update $id HANDLER strict}
+            assert_equal q [dict get [r job.get $id] handler]
+            assert_equal OK [r job.update $id HANDLER strict PAYLOAD 3]
+        }
+    }
     test {words that make no sense} {
         set id [r job.add q x]
         assert_error "ERR *nothing*" {r job.update $id}
+        assert_error "ERR limit names *" {r job.update $id LIMIT queue:q}
         assert_error "ERR *UNIQUE*" {r job.update $id UNIQUE k}
         assert_error "ERR *exclude*" {r job.update $id DELAY 1s AT 5}
         assert_error "ERR *PRIORITY*" {r job.update $id PRIORITY 1001}

@@ -30,6 +30,10 @@ start_server {tags {queues}} {
         set first [r job.add m 1]
         r job.add m 2
         assert_error "LIMIT*MAXLEN*" {r job.add m 3}
+        r queue.set n MAXLEN 2
+        assert_error "LIMIT*holds 0 jobs; with 3 more *MAXLEN of 2" {
+            r job.addm n 3 a b c
+        }
         r queue.set m OVERFLOW drop
         r job.add m 3
         assert_equal cancelled [r job.state $first]
