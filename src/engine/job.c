@@ -145,7 +145,7 @@ static void row_parts(struct job *j, const struct rec_job *r, char *end)
     j->more_len = (uint32_t)r->more.len;
     j->more_at =
         j->payload_at - (uint32_t)varint_size(j->payload_len) - j->more_len;
-    j->owner = j->limits_at = j->limits_len = 0;
+    j->owner = j->limits_at = j->limits_len = j->names_n = 0;
     j->cost = 1;
     j->timeout_ms = 0;
     j->more_shown = false;

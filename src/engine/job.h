@@ -34,12 +34,14 @@
 
 struct handler;
 struct lane;
+struct limit;
 struct owner;
 struct queue;
 struct session;
 struct worker;
 
 #define JOB_MAGIC 0x6a6f6221u
+#define NAMES_HELD UINT64_MAX
 
 struct job {
     OBJ_MAGIC;
@@ -79,7 +81,9 @@ struct job {
     uint32_t more_at, more_len, payload_at, payload_len;
     /* of `more`, what every lease asks for */
     uint32_t owner, cost, limits_at, limits_len;
-    uint16_t limit_hints[2]; /* of the first names: see limit_of() */
+    struct limit *names[2]; /* of its limits, if they are no more */
+    uint32_t names_n;       /* 0: they must be looked up */
+    uint64_t names_seen;    /* or NAMES_HELD: see names_known() */
     uint64_t timeout_ms;
     char inline_row[];
 };

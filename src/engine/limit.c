@@ -33,15 +33,8 @@ void limits_init(struct engine *e)
     e->rules_changed = 1;
 }
 
-static uint32_t hint_of(const struct limit *l)
-{
-    return (uint32_t)(l->by_name.hash & (LIMIT_HINTS - 1));
-}
-
 static void limit_free(struct engine *e, struct limit *l)
 {
-    if (e->limits_lately[hint_of(l)] == l)
-        e->limits_lately[hint_of(l)] = NULL;
     if (l->queue != NULL)
         l->queue->gate = NULL;
     if (l->owner != NULL)
@@ -53,6 +46,7 @@ static void limit_free(struct engine *e, struct limit *l)
     mem_free((char *)(uintptr_t)l->name.data);
     mem_free(l);
     e->limits_n--;
+    e->limits_freed++;
 }
 
 void limits_free(struct engine *e)
@@ -196,32 +190,38 @@ static void add_name(struct job_names *n, struct limit *l)
     n->at[n->n++] = l;
 }
 
-/* The limit of a job's name. It is asked for four times in a life: from the
- * second on the job knows the place where it was, if no other took it. */
-static struct limit *limit_of(struct engine *e, struct job *j, uint32_t at,
-                              struct slice name, bool make)
+/* They are asked for four times in a life: the job remembers them. None of them
+ * is gone as long as none was freed, or while the job runs under them. */
+static bool names_known(const struct engine *e, const struct job *j,
+                        struct job_names *n)
 {
-    struct limit *l = NULL;
-    if (at >= ARRAY_LEN(j->limit_hints))
-        return make ? limit_make(e, name) : limit_find(e, name);
-    uint16_t *hint = &j->limit_hints[at];
-    if (*hint != 0)
-        l = e->limits_lately[*hint - 1];
-    if (l != NULL && slice_eq(l->name, name))
-        return l;
-    l = make ? limit_make(e, name) : limit_find(e, name);
-    if (l != NULL) {
-        *hint = (uint16_t)(hint_of(l) + 1);
-        e->limits_lately[hint_of(l)] = l;
+    if (j->names_n == 0 ||
+        (j->names_seen != NAMES_HELD && j->names_seen != e->limits_freed))
+        return false;
+    for (; n->n < j->names_n; n->n++)
+        n->at[n->n] = j->names[n->n];
+    return true;
+}
+
+static void names_find(struct engine *e, struct job *j, bool make,
+                       struct job_names *n)
+{
+    struct slice name, limits = job_limits(j);
+    bool all = true;
+    while (word_next(&limits, &name) && n->n < JOB_LIMITS_MAX) {
+        struct limit *l = make ? limit_make(e, name) : limit_find(e, name);
+        all &= l != NULL;
+        add_name(n, l);
     }
-    return l;
+    j->names_n = all && n->n <= ARRAY_LEN(j->names) ? n->n : 0;
+    j->names_seen = e->limits_freed;
+    for (uint32_t i = 0; i < j->names_n; i++)
+        j->names[i] = n->at[i];
 }
 
 /* Without `make` names that nothing runs under are left out: they are open. */
 void job_names(struct engine *e, struct job *j, bool make, struct job_names *n)
 {
-    struct slice name, limits = job_limits(j);
-    uint32_t at = 0;
     n->n = 0;
     n->cost = j->cost;
     n->owner = NULL;
@@ -233,8 +233,8 @@ void job_names(struct engine *e, struct job *j, bool make, struct job_names *n)
         job_more(j, &m);
         n->reserved = m.reserved;
     }
-    while (word_next(&limits, &name) && n->n < JOB_LIMITS_MAX)
-        add_name(n, limit_of(e, j, at++, name, make));
+    if (j->limits_len > 0 && !names_known(e, j, n))
+        names_find(e, j, make, n);
     if (j->owner == 0 || j->owner >= e->owners_n)
         return;
     n->owner = e->owners[j->owner];
@@ -360,6 +360,7 @@ void limits_hold(struct engine *e, struct job *j, struct now now)
         }
         take_slot(l);
     }
+    j->names_seen = NAMES_HELD;
     if (n.owner != NULL)
         n.owner->running++;
     if ((j->flags & JOBF_RESERVED) != 0) {
@@ -403,6 +404,7 @@ void limits_release(struct engine *e, struct job *j, struct now now)
     }
     for (uint32_t i = 0; i < n.n; i++)
         give_slot(e, n.at[i], now);
+    j->names_seen = e->limits_freed;
 }
 
 static void refund(struct engine *e, struct limit *l, uint32_t cost)

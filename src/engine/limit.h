@@ -54,9 +54,6 @@ struct queue;
 /* So many full names met make a job reserve. */
 #define MET_MAX 8
 
-/* Places for names that were looked up lately: a power of two. */
-#define LIMIT_HINTS 4096
-
 #define OWNER_LIMIT SLICE_LIT("owner:")
 #define QUEUE_LIMIT SLICE_LIT("queue:")
 

@@ -224,8 +224,8 @@ struct engine {
     struct rule **rules; /* the most specific first */
     uint32_t rules_n;
     uint64_t rules_changed; /* grows with each change of a rule */
-    struct limit *limits_lately[LIMIT_HINTS];
-    bool scan_on; /* of parked, at start */
+    uint64_t limits_freed;  /* so many so far: see names_known() */
+    bool scan_on;           /* of parked, at start */
     struct buf scan_from;
 
     struct pool pool;
