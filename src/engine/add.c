@@ -24,6 +24,7 @@
 
 /* All that is decided before anything is written. */
 struct draft {
+    /* NULL: draft_names() makes it, or (owner) there is none. */
     struct queue *queue;
     struct handler *handler;
     struct owner *owner;
@@ -478,18 +479,31 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
 
 /* --- the operation ------------------------------------------------------- */
 
+static struct slice handler_name(const struct draft *d,
+                                 const struct add_params *p)
+{
+    return option_given(d->o, JOPT_HANDLER) ? d->o->handler : p->queue;
+}
+
+/* Most jobs of a queue have the handler of the one before. */
+static struct handler *find_handler(struct engine *e, const struct draft *d,
+                                    const struct add_params *p)
+{
+    struct slice name = handler_name(d, p);
+    struct handler *h = d->queue == NULL ? NULL : d->queue->default_handler;
+    return h != NULL && slice_eq(h->name, name) ? h : handler_find(e, name);
+}
+
 /* Names that do not exist yet are made last, when nothing can refuse. */
 static enum err draft_names(struct engine *e, struct draft *d,
                             const struct add_params *p, struct errbuf *err)
 {
-    struct slice handler =
-        option_given(d->o, JOPT_HANDLER) ? d->o->handler : p->queue;
-    d->queue = queue_make(e, p->queue, true);
-    d->handler = d->queue != NULL && d->queue->default_handler != NULL &&
-                         slice_eq(d->queue->default_handler->name, handler)
-                     ? d->queue->default_handler
-                     : handler_make(e, handler);
-    d->owner = d->o->owner.len > 0 ? owner_make(e, d->o->owner) : NULL;
+    if (d->queue == NULL || !d->queue->stored)
+        d->queue = queue_make(e, p->queue, true);
+    if (d->handler == NULL)
+        d->handler = handler_make(e, handler_name(d, p));
+    if (d->owner == NULL && d->o->owner.len > 0)
+        d->owner = owner_make(e, d->o->owner);
     if (d->queue == NULL || d->handler == NULL ||
         (d->owner == NULL && d->o->owner.len > 0))
         return err_set(err, ERR_LIMIT,
@@ -517,9 +531,10 @@ static enum err draft_place(struct engine *e, struct draft *d,
  * results[0] is the reply, or d->replaced is. */
 static enum err examine_keys(struct engine *e, struct gather *g,
                              struct draft *d, const struct add_params *p,
-                             struct queue *q, struct now now, bool *theirs,
+                             struct now now, bool *theirs,
                              struct add_result *result, struct errbuf *err)
 {
+    struct queue *q = d->queue;
     struct id other;
     struct rec_unique holder;
     enum err rc = ERR_NOTFOUND;
@@ -537,7 +552,6 @@ static enum err examine_keys(struct engine *e, struct gather *g,
     rc = unique_find(e, g, d->o->scope, q, d->o->unique, now, &holder, err);
     if (rc == ERR_NOTFOUND)
         return ERR_OK;
-    d->queue = q;
     return rc == ERR_OK ? conflict(e, g, d, &holder.job, theirs, result, err)
                         : rc;
 }
@@ -545,13 +559,13 @@ static enum err examine_keys(struct engine *e, struct gather *g,
 /* May there be so many more? A full queue that drops its oldest does so here,
  * so nothing may refuse them any more. */
 static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
-                      const struct add_params *p, struct queue *q,
-                      struct now now, struct errbuf *err)
+                      const struct add_params *p, struct now now,
+                      struct errbuf *err)
 {
     enum err rc = ERR_OK;
-    struct owner *o = d->o->owner.len > 0 ? owner_find(e, d->o->owner) : NULL;
-    if (o != NULL)
-        rc = owner_admits(e, o, p->n, now, err);
+    struct queue *q = d->queue;
+    if (d->owner != NULL)
+        rc = owner_admits(e, d->owner, p->n, now, err);
     if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
         queue_live(q) + p->n > q->set.maxlen)
         rc = queue_full(e, g, q, p->n, bytes_of(p), now, err);
@@ -602,8 +616,8 @@ enum err engine_add(struct engine *e, struct gather *g,
             return rc;
     }
     /* What the handler says about its jobs. */
-    struct handler *h = handler_find(
-        e, option_given(d.o, JOPT_HANDLER) ? d.o->handler : p->queue);
+    d.queue = queue_find(e, p->queue);
+    struct handler *h = d.handler = find_handler(e, &d, p);
     if (h != NULL && h->defaults != NULL) {
         inherited = *p->options;
         options_inherit(&inherited, h->defaults);
@@ -615,11 +629,12 @@ enum err engine_add(struct engine *e, struct gather *g,
                      (unsigned)p->n);
     if (rc == ERR_OK && h != NULL)
         rc = handler_examine(h, p->payloads, p->n, err);
-    struct queue *q = queue_find(e, p->queue);
+    if (rc == ERR_OK && d.o->owner.len > 0)
+        d.owner = owner_find(e, d.o->owner);
     if (rc == ERR_OK)
-        rc = examine_keys(e, g, &d, p, q, now, &theirs, &results[0], err);
+        rc = examine_keys(e, g, &d, p, now, &theirs, &results[0], err);
     if (rc == ERR_OK && !theirs && d.replaced == NULL)
-        rc = admit(e, g, &d, p, q, now, err);
+        rc = admit(e, g, &d, p, now, err);
     if (rc == ERR_OK && !theirs)
         rc = act(e, g, &d, p, now, results, err);
     job_drop(e, d.replaced);

@@ -103,6 +103,7 @@ void engine_free(struct engine **pe)
     done_free(e);
     pool_release(&e->pool);
     buf_release(&e->scratch);
+    buf_release(&e->tokens);
     buf_release(&e->shown);
     buf_release(&e->load_from);
     mem_free(e->recent);

@@ -186,6 +186,8 @@ static struct lane *lane_found(struct engine *e, struct queue *q,
     if (o == NULL && q->default_lane != NULL && q->default_handler == h)
         return q->default_lane;
     struct lane_key k = {q, h, o, q->set.order, age_of(q)};
+    if (o != NULL && o->lane != NULL && lane_is(&o->lane->by_what, &k))
+        return o->lane;
     struct map_node *n = map_get(&e->lanes_by_what, lane_hash(&k), &k);
     struct lane *l;
     if (n != NULL) {
@@ -200,6 +202,10 @@ static struct lane *lane_found(struct engine *e, struct queue *q,
     if (o == NULL) {
         q->default_lane = l;
         q->default_handler = h;
+    } else {
+        o->lane = l;
+        if (q->default_lane == NULL)
+            q->default_handler = h;
     }
     return l;
 }
@@ -434,6 +440,8 @@ void lane_free(struct engine *e, struct lane *l)
     list_remove(&l->shut);
     list_remove(&l->touched);
     map_remove(&e->lanes_by_what, &l->by_what);
+    if (l->owner != NULL && l->owner->lane == l)
+        l->owner->lane = NULL;
     window_release(&l->window);
     e->lanes[l->id] = NULL;
     e->stats.lanes--;

@@ -185,22 +185,21 @@ static enum err find_finished(struct engine *e, struct gather *g,
     return ended(x.n == t->n && d.e == t->e, x.verb, verb, ERR_FINISHED, err);
 }
 
-enum err token_find(struct engine *e, struct gather *g, struct slice text,
-                    enum verb verb, struct job **out, struct errbuf *err)
+enum err token_job(struct engine *e, struct gather *g, const struct token *t,
+                   enum verb verb, struct job **out, struct errbuf *err)
 {
-    struct token t;
     *out = NULL;
-    if (!token_parse(text, &t))
+    if (t->n == 0)
         return err_set(err, ERR_SYNTAX,
                        "not a lease token: it looks like <id>#<n>.<e>");
-    struct job *j = job_get(e, &t.id);
-    if (j != NULL && j->state == JOB_RUNNING && j->n == t.n && j->e == t.e) {
+    struct job *j = job_get(e, &t->id);
+    if (j != NULL && j->state == JOB_RUNNING && j->n == t->n && j->e == t->e) {
         *out = j;
         return ERR_OK;
     }
-    enum err rc = job_load(e, g, &t.id, &j, err);
+    enum err rc = job_load(e, g, &t->id, &j, err);
     if (rc == ERR_NOTFOUND) {
-        rc = find_finished(e, g, &t, verb, err);
+        rc = find_finished(e, g, t, verb, err);
         if (rc == ERR_NOTFOUND)
             return err_set(err, rc, "no such job");
         return rc;
@@ -209,10 +208,19 @@ enum err token_find(struct engine *e, struct gather *g, struct slice text,
         return rc;
     struct rec_more m;
     job_more(j, &m);
-    rc = ended(m.last_n == t.n && m.last_e == t.e, m.last_verb, verb, ERR_STALE,
-               err);
+    rc = ended(m.last_n == t->n && m.last_e == t->e, m.last_verb, verb,
+               ERR_STALE, err);
     job_drop(e, j);
     return rc;
+}
+
+enum err token_find(struct engine *e, struct gather *g, struct slice text,
+                    enum verb verb, struct job **out, struct errbuf *err)
+{
+    struct token t;
+    if (!token_parse(text, &t))
+        t.n = 0;
+    return token_job(e, g, &t, verb, out, err);
 }
 
 /* --- begin and end ------------------------------------------------------- */

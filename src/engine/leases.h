@@ -32,6 +32,10 @@ void lease_store(struct engine *e, const struct job *j);
 MUST_USE enum err token_find(struct engine *e, struct gather *g,
                              struct slice text, enum verb verb, struct job **j,
                              struct errbuf *err);
+/* The same for one that was parsed; n = 0: it was none. */
+MUST_USE enum err token_job(struct engine *e, struct gather *g,
+                            const struct token *t, enum verb verb,
+                            struct job **j, struct errbuf *err);
 bool lease_reap(struct engine *e, struct now now, uint32_t ops);
 uint64_t lease_next_ms(const struct engine *e);
 MUST_USE enum err lease_load_row(struct engine *e, struct slice key,

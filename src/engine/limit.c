@@ -175,9 +175,19 @@ void limit_refresh(struct engine *e, struct limit *l)
     l->rate_until_ms = 0; /* by the rule that was */
 }
 
-bool job_has_names(const struct job *j)
+static struct owner *owner_of(const struct engine *e, const struct job *j)
 {
-    return (j->flags & (JOBF_LIMITS | JOBF_OWNED)) != 0;
+    return j->owner < e->owners_n ? e->owners[j->owner] : NULL;
+}
+
+static bool has_quota(const struct owner *o)
+{
+    return o != NULL && (o->gate != NULL || o->set.running_max > 0);
+}
+
+bool job_limited(const struct engine *e, const struct job *j)
+{
+    return j->limits_len > 0 || has_quota(owner_of(e, j));
 }
 
 static void add_name(struct job_names *n, struct limit *l)
@@ -224,10 +234,7 @@ void job_names(struct engine *e, struct job *j, bool make, struct job_names *n)
 {
     n->n = 0;
     n->cost = j->cost;
-    n->owner = NULL;
     n->reserved = SLICE_EMPTY;
-    if (!job_has_names(j))
-        return;
     if ((j->flags & JOBF_RESERVED) != 0) {
         struct rec_more m;
         job_more(j, &m);
@@ -235,12 +242,9 @@ void job_names(struct engine *e, struct job *j, bool make, struct job_names *n)
     }
     if (j->limits_len > 0 && !names_known(e, j, n))
         names_find(e, j, make, n);
-    if (j->owner == 0 || j->owner >= e->owners_n)
-        return;
-    n->owner = e->owners[j->owner];
-    if (n->owner != NULL &&
-        (n->owner->gate != NULL || n->owner->set.running_max > 0))
-        add_name(n, owner_gate(e, n->owner));
+    struct owner *o = owner_of(e, j);
+    if (has_quota(o))
+        add_name(n, owner_gate(e, o));
 }
 
 /* --- open or not --------------------------------------------------------- */
@@ -338,15 +342,9 @@ static void take_slot(struct limit *l)
         l->open = false;
 }
 
-void limits_hold(struct engine *e, struct job *j, struct now now)
+static void names_hold(struct engine *e, struct job *j, struct now now)
 {
     struct job_names n;
-    if (j->queue->gate != NULL) {
-        limit_charge(e, j->queue->gate, 1, now);
-        take_slot(j->queue->gate);
-    }
-    if (!job_has_names(j))
-        return;
     job_names(e, j, true, &n);
     for (uint32_t i = 0; i < n.n; i++) {
         struct limit *l = n.at[i];
@@ -361,8 +359,6 @@ void limits_hold(struct engine *e, struct job *j, struct now now)
         take_slot(l);
     }
     j->names_seen = NAMES_HELD;
-    if (n.owner != NULL)
-        n.owner->running++;
     if ((j->flags & JOBF_RESERVED) != 0) {
         struct rec_more m;
         job_more(j, &m);
@@ -372,15 +368,31 @@ void limits_hold(struct engine *e, struct job *j, struct now now)
     }
 }
 
+/* The owner's quota, if it is new, begins with what runs: it is counted last,
+ * and let go after the quota was found. */
+void limits_hold(struct engine *e, struct job *j, struct now now)
+{
+    struct owner *o = owner_of(e, j);
+    if (j->queue->gate != NULL) {
+        limit_charge(e, j->queue->gate, 1, now);
+        take_slot(j->queue->gate);
+    }
+    if (job_limited(e, j))
+        names_hold(e, j, now);
+    if (o != NULL)
+        o->running++;
+}
+
 /* A lease that was found at start. A queue's own count is known already. */
 void limits_held(struct engine *e, struct job *j)
 {
+    struct owner *o = owner_of(e, j);
     struct job_names n;
     job_names(e, j, true, &n);
     for (uint32_t i = 0; i < n.n; i++)
         take_slot(n.at[i]);
-    if (n.owner != NULL)
-        n.owner->running++;
+    if (o != NULL)
+        o->running++;
 }
 
 static void give_slot(struct engine *e, struct limit *l, struct now now)
@@ -392,15 +404,15 @@ static void give_slot(struct engine *e, struct limit *l, struct now now)
 
 void limits_release(struct engine *e, struct job *j, struct now now)
 {
-    struct job_names n;
+    struct owner *o = owner_of(e, j);
+    struct job_names n = {.n = 0};
     if (j->queue->gate != NULL)
         give_slot(e, j->queue->gate, now);
-    if (!job_has_names(j))
-        return;
-    job_names(e, j, true, &n);
-    if (n.owner != NULL) {
-        ASSERT(n.owner->running > 0);
-        n.owner->running--;
+    if (job_limited(e, j))
+        job_names(e, j, true, &n);
+    if (o != NULL) {
+        ASSERT(o->running > 0);
+        o->running--;
     }
     for (uint32_t i = 0; i < n.n; i++)
         give_slot(e, n.at[i], now);

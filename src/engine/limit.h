@@ -101,7 +101,6 @@ struct rule {
 struct job_names {
     struct limit *at[5];
     uint32_t n, cost;
-    struct owner *owner; /* or NULL */
     struct slice reserved;
 };
 
@@ -119,7 +118,8 @@ struct limit *queue_gate(struct engine *e, struct queue *q);
 struct limit *owner_gate(struct engine *e, struct owner *o);
 /* The limits of a job. `make`: also those that nothing runs under. */
 void job_names(struct engine *e, struct job *j, bool make, struct job_names *n);
-bool job_has_names(const struct job *j);
+/* Is there any? */
+bool job_limited(const struct engine *e, const struct job *j);
 /* May so much start now? If not, the flag `open` is down afterwards. */
 bool limit_admits(struct engine *e, struct limit *l, uint32_t cost,
                   struct now now);

@@ -308,7 +308,7 @@ bool park_gate(struct engine *e, struct lane *lane, struct job *j,
                struct now now)
 {
     struct job_names n;
-    if (!job_has_names(j))
+    if (!job_limited(e, j))
         return true;
     if (lane->limit != NULL && window_head(&lane->window)->met >= MET_MAX)
         return reserve_gate(e, lane, j, now);
@@ -360,7 +360,7 @@ enum err park_find(struct engine *e, struct gather *g, struct job *j,
 {
     struct rec_more m;
     struct slice name;
-    if (!job_has_names(j) || j->lane == NULL)
+    if ((j->flags & (JOBF_LIMITS | JOBF_OWNED)) == 0 || j->lane == NULL)
         return ERR_OK;
     job_more(j, &m);
     enum err rc = ERR_NOTFOUND;

@@ -43,7 +43,7 @@ enum job_state place_ready(struct engine *e, struct job *j, bool fresh,
     struct handler *h = j->handler;
     struct id id = j->id;
     ASSERT(j->state == JOB_READY);
-    struct limit *l = job_has_names(j) ? limit_refusing(e, j, now) : NULL;
+    struct limit *l = job_limited(e, j) ? limit_refusing(e, j, now) : NULL;
     if (l != NULL) {
         park_job(e, l, j, 0, fresh, now);
         return JOB_PARKED;

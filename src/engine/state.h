@@ -87,6 +87,7 @@ struct owner {
     uint32_t running;
     struct limit *gate; /* its quota of running jobs, or NULL */
     uint64_t add_tat_us;
+    struct lane *lane; /* that its last job was for, or NULL */
 };
 
 /* Live jobs of owners whose ids follow each other: one row of NAMED_LIVE. */
@@ -232,6 +233,7 @@ struct engine {
     struct map jobs;    /* struct job.by_id */
     struct buf scratch; /* of encoders, for the moment */
     struct buf shown;   /* what the last view borrows */
+    struct buf tokens;  /* of a batch: struct token */
     uint64_t window_members;
 
     /* Deadlines mostly arrive in their order: those stand in a list, from

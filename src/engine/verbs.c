@@ -66,34 +66,48 @@ static bool cancelled(struct engine *e, struct gather *g, const struct act *a,
 
 /* Find the lease and what its end will read. */
 static enum err prepare(struct engine *e, struct gather *g, const struct act *a,
-                        struct slice token, struct job **j, struct errbuf *err)
+                        const struct token *token, struct job **j,
+                        struct errbuf *err)
 {
-    enum err rc = token_find(e, g, token, a->verb, j, err);
+    enum err rc = token_job(e, g, token, a->verb, j, err);
     if (rc == ERR_OK)
         rc = finish_gather(e, g, *j, err);
     return rc;
 }
 
+/* They are looked up twice, but read once. */
+static const struct token *parse_all(struct engine *e,
+                                     const struct slice *texts, uint32_t n)
+{
+    buf_clear(&e->tokens);
+    struct token *t = (void *)buf_room(&e->tokens, n * sizeof(*t));
+    for (uint32_t i = 0; i < n; i++)
+        if (!token_parse(texts[i], &t[i]))
+            t[i].n = 0;
+    return t;
+}
+
 static enum err for_each(struct engine *e, struct gather *g,
-                         const struct slice *tokens, uint32_t n,
+                         const struct slice *texts, uint32_t n,
                          const struct act *a, struct now now, token_fn fn,
                          void *ud, struct errbuf *err)
 {
+    const struct token *tokens = parse_all(e, texts, n);
     struct job *j;
     bool pending = false;
     /* One token needs no rehearsal. */
     for (uint32_t i = 0; n > 1 && i < n; i++)
-        if (prepare(e, g, a, tokens[i], &j, err) == ERR_PENDING)
+        if (prepare(e, g, a, &tokens[i], &j, err) == ERR_PENDING)
             pending = true;
     if (pending)
         return ERR_PENDING;
     for (uint32_t i = 0; i < n; i++) {
-        enum err rc = prepare(e, g, a, tokens[i], &j, err);
+        enum err rc = prepare(e, g, a, &tokens[i], &j, err);
         if (rc == ERR_PENDING) {
             if (n == 1)
                 return rc;
             /* An earlier token changed what this one needs: read blocking. */
-            rc = prepare(e, NULL, a, tokens[i], &j, err);
+            rc = prepare(e, NULL, a, &tokens[i], &j, err);
         }
         if (rc == ERR_OK)
             rc = entry_has_room(e, 0, err);

@@ -33,19 +33,22 @@ static void sift_up(struct heap *h, size_t i)
     place(h, i, n);
 }
 
+/* Behind the end if there is none. */
+static size_t lesser_child(const struct heap *h, size_t i)
+{
+    size_t child = 2 * i + 1;
+    return child + 1 < h->len && h->less(h->nodes[child + 1], h->nodes[child])
+               ? child + 1
+               : child;
+}
+
 static void sift_down(struct heap *h, size_t i)
 {
     struct heap_node *n = h->nodes[i];
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= h->len)
-            break;
-        if (child + 1 < h->len && h->less(h->nodes[child + 1], h->nodes[child]))
-            child++;
+    for (size_t child; (child = lesser_child(h, i)) < h->len; i = child) {
         if (!h->less(h->nodes[child], n))
             break;
         place(h, i, h->nodes[child]);
-        i = child;
     }
     place(h, i, n);
 }
@@ -79,10 +82,13 @@ void heap_remove(struct heap *h, struct heap_node *n)
     ASSERT(i < h->len && h->nodes[i] == n);
     struct heap_node *last = h->nodes[--h->len];
     n->index = 0;
-    if (last != n) {
-        place(h, i, last);
-        heap_changed(h, last);
-    }
+    if (last == n)
+        return;
+    /* The last one belongs near the bottom: the hole sinks there unasked. */
+    for (size_t child; (child = lesser_child(h, i)) < h->len; i = child)
+        place(h, i, h->nodes[child]);
+    h->nodes[i] = last;
+    sift_up(h, i);
 }
 
 void heap_check(const struct heap *h)
