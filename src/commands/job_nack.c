@@ -2,10 +2,12 @@
 #include "commands/command.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
+#include "util/alloc.h"
 
 struct nack_args {
     uint64_t given[2];
     struct slice token;
+    struct opt_list also;
     struct slice error, type, stack, close;
     uint64_t until_ms;
     int64_t code;
@@ -24,9 +26,7 @@ static enum err nack_exec(struct cmd_ctx *c)
 {
     struct nack_args *a = c->args;
     bool snooze = cmd_given(c, "SNOOZE");
-    struct nack_params p = {.tokens = &a->token,
-                            .n = 1,
-                            .error = a->error,
+    struct nack_params p = {.error = a->error,
                             .type = a->type,
                             .stack = a->stack,
                             .code = a->code,
@@ -47,15 +47,20 @@ static enum err nack_exec(struct cmd_ctx *c)
                            of_executions[i]);
     struct token_replies t;
     struct buf usage = {0};
-    enum err rc = usage_words(c, a->usage, a->usage_n, &usage);
+    struct slice *tokens = mem_alloc((a->also.n + 1) * sizeof(*tokens));
+    enum err rc = words_join(c, a->token, &a->also, tokens, TOKENS_MAX, &p.n);
+    p.tokens = tokens;
+    if (rc == ERR_OK)
+        rc = usage_words(c, a->usage, a->usage_n, &usage);
     if (rc == ERR_OK) {
         p.usage = buf_slice(&usage);
-        token_replies_begin(&t, c, 1);
+        token_replies_begin(&t, c, p.n);
         rc = engine_nack(c->engine, c->gather, &p, c->now, token_reply, &t,
                          &c->e);
         rc = token_replies_end(&t, rc);
     }
     buf_release(&usage);
+    mem_free(tokens);
     return rc;
 }
 
@@ -89,11 +94,13 @@ static const struct opt opts[] = {
 const struct command cmd_job_nack = {
     .name = "JOB.NACK",
     .group = "jobs",
-    .summary = "End a lease badly: retried after a delay, or a dead letter.",
+    .summary = "End leases badly: retried after a delay, or dead letters.",
     .since = "0.1",
-    .reply = "OK",
+    .reply = "OK; with ALSO an array with OK or an error word for each token",
     .flags = CMD_WRITE,
     CMD_PARSED(args, opts),
+    .also = true,
+    .also_offset = offsetof(CMD_ARGS, also),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_FINISHED,
                                  ERR_STALE, ERR_LIMIT, ERR_OK},
     .exec = nack_exec,

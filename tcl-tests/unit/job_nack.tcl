@@ -46,4 +46,19 @@ start_server {tags {jobs}} {
         }
         assert_equal OK [r job.ack $token]
     }
+    test {ALSO ends several leases with one error} {
+        r job.addm many 3 a b c RETRIES 0
+        set tokens [lmap j [r job.lease many COUNT 3] {dict get $j token}]
+        assert_equal OK [r job.ack [lindex $tokens 1]]
+        assert_equal {OK FINISHED NOTFOUND OK} [r job.nack [lindex $tokens 0] \
+            ERROR gone TYPE Net ALSO [lindex $tokens 1] \
+            01J8ZQ4W2H0000000000000001#1.1 [lindex $tokens 2]]
+        set groups [dict get [r dead.groups many] groups]
+        assert_equal {gone 2} [list [dict get [lindex $groups 0] error] \
+            [dict get [lindex $groups 0] count]]
+        r job.addm later 2 a b
+        set tokens [lmap j [r job.lease later COUNT 2] {dict get $j token}]
+        assert_equal {OK OK} [r job.nack {*}[linsert $tokens 1 SNOOZE 1h ALSO]]
+        assert_equal 2 [dict get [r queue.info later] scheduled]
+    }
 }

@@ -341,6 +341,8 @@ class Pairs:
         for a in options or [None]:
             words, _ = self.situation(command)
             words += self.fill([a.name] + a.value) if a else []
+            for need in NEEDS.get(command, {}).get(a.name, ()) if a else ():
+                words += [need, VALUES[need]]
             if a and a.name == "WEIGHTS":
                 words[-2:] = ["2", "5", "6"]
             other = self.token() if "#" in words[0] else self.job(self.q)
