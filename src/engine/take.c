@@ -341,6 +341,10 @@ static enum err examine(struct engine *e, const struct lease_params *p,
         struct handler *h = handler_find(e, p->handlers[i]);
         if (h != NULL)
             w->handlers[w->handlers_n++] = h;
+        else
+            rc = name_check(p->handlers[i], "handler", err);
+        if (rc != ERR_OK)
+            return rc;
     }
     w->none = p->handlers_n > 0 && w->handlers_n == 0;
     return ERR_OK;

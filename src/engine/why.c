@@ -24,8 +24,8 @@ int64_t pace_estimate(const struct queue *q, const struct handler *h,
                       uint64_t ahead, struct now now)
 {
     uint64_t age = now.mono_ms - q->pace_from_ms;
-    if (q->set.paused != 0 || h->set.paused != 0)
-        return -1; /* for how long, nobody knows */
+    if (q->set.paused != 0 || !h->open)
+        return -1; /* the pace says nothing about when they open */
     if (ahead == 0 && q->waiters_n > 0)
         return 0;
     if (age >= 2 * PACE_MS || q->pace_n + q->pace_before == 0)

@@ -98,6 +98,13 @@ start_server {tags {jobs}} {
         assert_equal $one [r job.lease idem IDEMPOTENCY req]
         assert_equal b [dict get [lease_one idem] payload]
     }
+    test {what cannot be the name of a handler is refused} {
+        assert_error "ERR handler name is empty" {r job.lease h HANDLERS 2 push ""}
+        assert_error "ERR handler name holds*" {r job.lease h HANDLERS 1 "a b"}
+        assert_error "LIMIT handler name has 129 bytes*" {
+            r job.lease h HANDLERS 1 [string repeat x 129]
+        }
+    }
     test {errors name the word} {
         assert_error "ERR JOB.LEASE: COUNT wants *not '0'" {r job.lease q COUNT 0}
         assert_error "ERR JOB.LEASE: FOR wants a duration*" {r job.lease q FOR x}

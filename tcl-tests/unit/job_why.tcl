@@ -41,7 +41,7 @@ start_server {tags {jobs}} {
         r job.lease g
         assert_equal {queue limit} [why $p reason]
     }
-    test {what is paused has no estimate of its start} {
+    test {what is paused or broken has no estimate of its start} {
         r queue.pause shut
         set c [client]
         $c send JOB.LEASE shut BLOCK 60000
@@ -58,6 +58,16 @@ start_server {tags {jobs}} {
         assert_equal (nil) [dict get $job start_estimate_ms]
         assert_equal (nil) [why [dict get $job id] start_estimate_ms]
         r handler.resume idle
+        $c read
+        r handler.set broken BREAKER on
+        r breaker.trip broken FOR 1h
+        $c send JOB.LEASE shut BLOCK 60000
+        wait_for {[info_field blocked_clients] == 1}
+        set job [r job.add shut x RETURN HANDLER broken]
+        assert_equal (nil) [dict get $job start_estimate_ms]
+        assert_equal (nil) [why [dict get $job id] start_estimate_ms]
+        assert {[why [dict get $job id] changes_at_ms] > [clock milliseconds]}
+        r breaker.reset broken
         $c read
     }
     test {no estimate lies before the time at which a rate lets it start} {
