@@ -37,6 +37,7 @@
 #define MARGIN_MIN ((uint64_t)1 << 20)
 #define MARGIN_MAX ((uint64_t)16 << 20)
 #define STUCK_MS 12000 /* RocksDB looks for space every 5 s */
+#define BATCH_IDLE_MAX 10
 
 void rocks_apply(struct backend *b, struct generation *g)
 {
@@ -119,7 +120,8 @@ static struct slice range_end(const struct range *range, char *highest,
 }
 
 /* One batch serves all generations: its memory was grown and touched once. It
- * is as large as a generation, and goes when the applier has nothing to do. */
+ * is as large as a generation, and goes when the applier has had nothing to do
+ * for some seconds. */
 static void fill_batch(struct rocks *r, const struct generation *g)
 {
     rocksdb_writebatch_t *batch = r->batch;
@@ -405,6 +407,7 @@ static bool apply_one(struct rocks *r, const struct generation *g)
 void *rocks_applier(void *arg)
 {
     struct rocks *r = arg;
+    unsigned idle = 0; /* waits in a row that brought nothing */
     (void)pthread_setname_np(pthread_self(), "apply");
     rocks_thread_begin();
     r->batch = rocksdb_writebatch_create();
@@ -416,9 +419,9 @@ void *rocks_applier(void *arg)
             (n == NULL || r->abandon || atomic_load(&r->apply_fault)))
             break;
         if (n == NULL) {
-            bool woken = wait_ms(r, SPACE_CHECK_MS);
+            idle = wait_ms(r, SPACE_CHECK_MS) ? 0 : idle + 1;
             pthread_mutex_unlock(&r->lock);
-            if (!woken)
+            if (idle >= BATCH_IDLE_MAX)
                 trim_batch(r);
             check_space(r);
             if (atomic_load(&r->flush_fault))
