@@ -24,6 +24,9 @@
  * waits for the disk. */
 #define INLINE_CHANGES 24
 
+/* A generation of a quiet server whose region is used again. */
+#define QUIET_BYTES ((size_t)256 << 10)
+
 /* A generation is applied by age only if none is under way: with a slow or
  * full disk, generations grow to their size instead of growing in number. */
 static bool too_old(const struct store *s, uint64_t mono_ms)
@@ -46,21 +49,24 @@ static void generation_open(struct store *s)
     s->open = g;
 }
 
-static void generation_drop(struct store *s, struct generation *g)
-{
-    list_remove(&g->node);
-    s->generations_len--;
-    if (s->spare == NULL && s->full_mono_ms != 0) {
-        generation_reset(g);
-        s->spare = g;
-    } else {
-        generation_free(&g);
-    }
-}
-
 /* Regions that were filled stay resident. Under load that spares a page fault
  * for every 4 KiB of changes; a server that has become quiet would hold twice
- * the size of a generation for nothing. */
+ * the size of a generation for nothing, so it keeps small ones only. */
+static void generation_drop(struct store *s, struct generation *g)
+{
+    bool full = s->full_mono_ms != 0;
+    list_remove(&g->node);
+    s->generations_len--;
+    if (s->spare != NULL || (!full && g->used > QUIET_BYTES)) {
+        generation_free(&g);
+        return;
+    }
+    if (!full)
+        generation_trim(g);
+    generation_reset(g);
+    s->spare = g;
+}
+
 static void trim(struct store *s, uint64_t mono_ms)
 {
     if (s->full_mono_ms == 0 ||

@@ -636,6 +636,17 @@ static void run_timers(struct world *w)
         clock_idle(w);
 }
 
+/* Clients wait for their answers: if more and more of them asked, a slow disk
+ * would never catch up, and time stands while it is read. */
+static uint32_t starts(struct world *w)
+{
+    uint32_t n = (uint32_t)rng_below(&w->rng, 6), waiting = 0;
+    LIST_FOR (it, &w->fetching)
+        if (++waiting == CLIENTS)
+            return 0;
+    return n;
+}
+
 /* One tick, as the server makes it. */
 static void tick(struct world *w, uint32_t starts)
 {
@@ -764,7 +775,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     open_world(w);
     uint32_t crashes = o->calm || chance(w, 200) ? 0 : 3;
     while (r->ops < o->ops && r->violation[0] == '\0') {
-        tick(w, (uint32_t)rng_below(&w->rng, 6));
+        tick(w, starts(w));
         advance(w);
         if (crashes > 0 && chance(w, crashes))
             crash(w);

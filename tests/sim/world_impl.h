@@ -10,6 +10,7 @@
 #define QUEUES 3
 #define CLOCK_QUEUE QUEUES /* where schedules put their jobs */
 #define HELD_MAX 512       /* tokens that clients remember, also stale ones */
+#define CLIENTS 100        /* so many may wait for the disk */
 #define LEASE_COUNT 8
 #define BORN_MAX 64 /* jobs of one alarm: a slice of a backfill */
 
