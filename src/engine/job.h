@@ -114,6 +114,9 @@ static inline struct slice job_more_bytes(const struct job *j)
 void job_more(const struct job *j, struct rec_more *m);
 
 struct job *job_get(struct engine *e, const struct id *id);
+/* It will be looked up soon: its memory, not touched since it was leased, can
+ * come meanwhile. */
+void job_expect(const struct engine *e, const struct id *id);
 
 /* A new job from its record; the fields must be set in *r. It is in memory only
  * (job_store() writes it). */

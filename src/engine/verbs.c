@@ -87,6 +87,8 @@ static const struct token *parse_all(struct engine *e,
     return t;
 }
 
+#define AHEAD 4 /* tokens: long enough for a job to come from memory */
+
 static enum err for_each(struct engine *e, struct gather *g,
                          const struct slice *texts, uint32_t n,
                          const struct act *a, struct now now, token_fn fn,
@@ -96,9 +98,12 @@ static enum err for_each(struct engine *e, struct gather *g,
     struct job *j;
     bool pending = false;
     /* One token needs no rehearsal. */
-    for (uint32_t i = 0; n > 1 && i < n; i++)
+    for (uint32_t i = 0; n > 1 && i < n; i++) {
+        if (i + AHEAD < n && tokens[i + AHEAD].n > 0)
+            job_expect(e, &tokens[i + AHEAD].id);
         if (prepare(e, g, a, &tokens[i], &j, err) == ERR_PENDING)
             pending = true;
+    }
     if (pending)
         return ERR_PENDING;
     for (uint32_t i = 0; i < n; i++) {

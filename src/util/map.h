@@ -40,6 +40,14 @@ void map_release(struct map *m); /* the members are the caller's */
 
 struct map_node *map_get(const struct map *m, uint64_t hash, const void *key);
 
+/* The first member where `hash` belongs, or NULL. Mostly it is the one that
+ * will be sought: somebody who knows what comes can ask for its memory. */
+static inline const struct map_node *map_peek(const struct map *m,
+                                              uint64_t hash)
+{
+    return m->now.buckets == NULL ? NULL : m->now.buckets[hash & m->now.mask];
+}
+
 /* The key must not be present. */
 void map_add(struct map *m, struct map_node *n, uint64_t hash);
 void map_remove(struct map *m, struct map_node *n);
