@@ -491,7 +491,8 @@ static void row_put(struct engine *e, const struct lane *l,
 static struct member *member_add(struct engine *e, struct lane *l,
                                  const struct member *m)
 {
-    lane_touch(e, l);
+    if (l->limit != NULL || m->order < l->head_stored)
+        lane_touch(e, l);
     if (!window_wants(&l->window, m->order, &m->id))
         return NULL;
     e->window_members++;
@@ -545,7 +546,8 @@ void lane_take(struct engine *e, struct lane *l, struct member *m)
     window_remove(&l->window, m);
     e->window_members--;
     l->taken++;
-    lane_touch(e, l);
+    if (l->limit != NULL || l->taken >= HEAD_EVERY)
+        lane_touch(e, l);
     lane_update(e, l);
 }
 

@@ -336,7 +336,7 @@ static bool has_word(struct slice list, struct slice word)
 
 static void take_slot(struct limit *l)
 {
-    l->resting = false;
+    l->rounds = 0;
     l->running++;
     if (!has_room(l))
         l->open = false;
@@ -510,8 +510,8 @@ void limits_changed(struct engine *e)
 }
 
 /* Those that nobody uses are looked at in turn: names come back soon, so one is
- * forgotten when it is found idle the second time. With many of them as many
- * are looked at as come. */
+ * forgotten when the second round finds that nothing has run under it since the
+ * first. With many of them as many are looked at as come. */
 #define COOLED 8
 #define RESTING_MAX 4096
 static void cool(struct engine *e)
@@ -522,7 +522,9 @@ static void cool(struct engine *e)
         struct list *it = list_pop(&e->cooling_limits);
         if (it == NULL)
             return;
-        limit_touch(e, CONTAINER_OF(it, struct limit, cooling));
+        struct limit *l = CONTAINER_OF(it, struct limit, cooling);
+        l->rounds++;
+        limit_touch(e, l);
     }
 }
 
@@ -599,11 +601,10 @@ void limits_commit(struct engine *e, struct now now)
         if (l->dirty || (past && l->stored))
             store_state(e, l, now);
         bool needed = is_needed(l);
-        if (past && !needed && l->resting) {
+        if (past && !needed && l->rounds >= 2) {
             limit_free(e, l);
             continue;
         }
-        l->resting = past && !needed;
         if ((!past || !needed) && !list_linked(&l->cooling)) {
             list_append(&e->cooling_limits, &l->cooling);
             e->rested++;

@@ -71,7 +71,7 @@ struct limit {
     uint64_t rate_until_ms;     /* somebody was refused until then */
     uint64_t due_ms;            /* of its due row; 0: none */
     bool open, dirty, stored;
-    bool resting;        /* was found idle once */
+    uint32_t rounds;     /* of cool() since something ran under it */
     struct list in_all;  /* engine.limits or limits_todo */
     struct list touched; /* in engine.touched_limits */
     struct list cooling; /* in engine.cooling_limits */

@@ -49,7 +49,7 @@ enum job_state place_ready(struct engine *e, struct job *j, bool fresh,
         return JOB_PARKED;
     }
     lane_add(e, j->lane, j, 0, fresh);
-    job_drop(e, job_get(e, &id)); /* a full window may have dropped it */
+    job_drop(e, j);
     ready_told(e, q, h, &id, now);
     return JOB_READY;
 }

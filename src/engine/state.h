@@ -100,34 +100,36 @@ struct live_block {
 /* A queue's lanes of one owner: they have one virtual time. */
 struct share {
     struct map_node by_what;
+    /* What the queue's heap compares lies together. */
+    struct heap_node in_queue;
+    uint64_t band; /* of its best job, as of lane_update() */
+    uint64_t virtual_time;
+    uint64_t turn; /* who came first to that time: see share_less() */
     struct queue *queue;
     struct owner *owner; /* or NULL */
-    uint64_t virtual_time;
-    uint64_t turn;     /* who came first to that time: see share_less() */
-    uint64_t band;     /* of its best job, as of lane_update() */
-    struct heap lanes; /* open and not empty, the least head on top */
-    struct heap_node in_queue;
+    struct heap lanes;   /* open and not empty, the least head on top */
 };
 
 struct lane {
     struct map_node by_what; /* queue, handler, owner, order scheme */
-    uint32_t id;
+    /* What each lease looks at lies together. */
+    struct window window;
+    struct heap_node in_share;
+    struct share *share;
     struct queue *queue;
     struct handler *handler;
-    struct owner *owner; /* or NULL */
-    struct share *share;
-    uint8_t scheme;
-    uint64_t age_ms;
-    struct window window;
+    struct limit *limit;  /* under which it is parked; NULL: it is not */
     uint64_t head_stored; /* lower bound in the lane's row */
     uint64_t last_taken;  /* the bound of an empty lane */
     uint32_t taken;       /* since the row was written */
-    struct heap_node in_share;
+    uint32_t id;
+    uint8_t scheme;
+    uint64_t age_ms;
+    struct owner *owner; /* or NULL */
     struct list shut;    /* in handler.shut_lanes or group.shut */
     struct list touched; /* in engine.touched_lanes */
     /* of a parked lane */
-    struct limit *limit; /* NULL: it is none */
-    struct lane *base;   /* where its jobs came from */
+    struct lane *base; /* where its jobs came from */
     struct park_group *group;
     struct list in_group;
     bool armed;

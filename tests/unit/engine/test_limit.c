@@ -439,6 +439,25 @@ static void names_that_nobody_uses_are_forgotten(void **state)
     rig_step(r);
 }
 
+static void names_that_come_back_soon_are_kept(void **state)
+{
+    struct rig *r = *state;
+    struct engine_stats s;
+    char name[16];
+    set_rule(r, "*", 100, 0, 0, 0);
+    for (int step = 0; step < 100; step++) {
+        for (int i = 0; i < 32; i++) {
+            snprintf(name, sizeof(name), "n%d", step % 2 * 32 + i);
+            add_named(r, "q", name, NULL);
+        }
+        assert_int_equal(rig_lease(r, "q", 32), 32);
+        ack_all(r);
+        rig_pass(r, 10);
+        engine_get_stats(r->engine, &s);
+        assert_int_equal(s.limits, step == 0 ? 32 : 64);
+    }
+}
+
 static void a_wrong_rule_is_refused_with_its_reason(void **state)
 {
     struct rig *r = *state;
@@ -515,6 +534,7 @@ int main(void)
         T(many_jobs_behind_a_full_name_stall_nobody),
         T(a_parked_job_can_expire_and_gives_its_place_up),
         T(names_that_nobody_uses_are_forgotten),
+        T(names_that_come_back_soon_are_kept),
         T(a_wrong_rule_is_refused_with_its_reason),
         T(the_most_specific_rule_applies),
         T(a_rate_survives_a_clock_that_was_put_back),
