@@ -49,5 +49,6 @@ enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,
                      struct slice first, const struct opt_list *also);
 
 #define TOKENS_MAX 10000 /* of one command */
+#define IDS_MAX 1000     /* to look up, in all buckets if they are unknown */
 
 #endif

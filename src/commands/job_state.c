@@ -27,17 +27,18 @@ static enum err reply_one(struct cmd_ctx *c, struct slice ref)
 static enum err state_exec(struct cmd_ctx *c)
 {
     struct state_args *a = c->args;
+    struct slice refs[IDS_MAX];
+    uint32_t n;
     enum err pending = ERR_OK;
-    if (a->also.n > 0)
-        reply_array(c->reply, a->also.n + 1);
-    enum err rc = reply_one(c, a->id);
-    if (rc == ERR_PENDING)
-        pending = rc; /* ask for the others too: one fetch for all */
-    for (uint32_t i = 0; i < a->also.n && (rc == ERR_OK || rc == ERR_PENDING);
-         i++) {
-        rc = reply_one(c, a->also.words[i]);
+    enum err rc = words_join(c, a->id, &a->also, refs, IDS_MAX, &n);
+    if (rc != ERR_OK)
+        return rc;
+    if (n > 1)
+        reply_array(c->reply, n);
+    for (uint32_t i = 0; i < n && (rc == ERR_OK || rc == ERR_PENDING); i++) {
+        rc = reply_one(c, refs[i]);
         if (rc == ERR_PENDING)
-            pending = rc;
+            pending = rc; /* ask for the others too: one fetch for all */
     }
     return rc == ERR_OK ? pending : rc;
 }
@@ -59,7 +60,7 @@ const struct command cmd_job_state = {
     CMD_PARSED(args, opts),
     .also = true,
     .also_offset = offsetof(CMD_ARGS, also),
-    .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},
+    .errors = (const enum err[]){ERR_SYNTAX, ERR_LIMIT, ERR_OK},
     .exec = state_exec,
     .example = "JOB.STATE 01J8ZQ4W2H0000000000000001",
 };

@@ -3,8 +3,6 @@
 #include "commands/job_reply.h"
 #include "engine/engine.h"
 
-#define IDS_MAX 1000
-
 struct wait_args {
     uint64_t given[2];
     struct slice id;

@@ -9,4 +9,11 @@ start_server {tags {jobs}} {
         lease_token q
         assert_equal running [r job.state $a]
     }
+    test {it takes a thousand ids} {
+        set id [r job.add q x DELAY 1h]
+        assert_equal 1000 [llength [r job.state $id ALSO {*}[lrepeat 999 $id]]]
+        assert_error "LIMIT ALSO names 1000; at most 999 *" {
+            r job.state $id ALSO {*}[lrepeat 1000 $id]
+        }
+    }
 }
