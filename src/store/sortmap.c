@@ -62,6 +62,8 @@ static struct sortmap_leaf *leaf_new(struct sortmap *m)
     l->prev = l->next = NULL;
     l->upper = NULL;
     l->len = 0;
+    l->rows = l->row_slots;
+    l->marks = l->mark_slots;
     m->node_bytes += sizeof(*l);
     return l;
 }
@@ -227,10 +229,21 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
 
 /* --- changing ------------------------------------------------------------ */
 
+/* Rows went from the front: use their slots again. */
+static void leaf_rewind(struct sortmap_leaf *l)
+{
+    memmove(l->row_slots, l->rows, l->len * sizeof(l->rows[0]));
+    memmove(l->mark_slots, l->marks, l->len);
+    l->rows = l->row_slots;
+    l->marks = l->mark_slots;
+}
+
 static void leaf_put(struct sortmap_leaf *l, unsigned at, const char *row,
                      uint8_t mark)
 {
     unsigned tail = l->len - at;
+    if (l->rows + l->len == l->row_slots + SORTMAP_LEAF)
+        leaf_rewind(l);
     memmove(&l->rows[at + 1], &l->rows[at], tail * sizeof(l->rows[0]));
     memmove(&l->marks[at + 1], &l->marks[at], tail);
     l->rows[at] = row;
@@ -373,6 +386,25 @@ static void leaf_drop(struct sortmap *m, struct sortmap_leaf *l,
     }
 }
 
+/* Rows behind `at`, which is gone, move up. */
+static void leaf_close(struct sortmap_leaf *l, unsigned at)
+{
+    if (at == 0) {
+        l->rows++;
+        l->marks++;
+        return;
+    }
+    memmove(&l->rows[at], &l->rows[at + 1], (l->len - at) * sizeof(l->rows[0]));
+    memmove(&l->marks[at], &l->marks[at + 1], l->len - at);
+}
+
+/* Its bytes may lie in two cache lines. */
+static void prefetch_key(const char *row)
+{
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + CHANGE_HEAD + 16);
+}
+
 void sortmap_remove(struct sortmap *m, struct sortmap_pos pos)
 {
     struct sortmap_leaf *l = pos.leaf;
@@ -380,13 +412,11 @@ void sortmap_remove(struct sortmap *m, struct sortmap_pos pos)
     const char *row = l->rows[pos.at];
     l->len--;
     m->len--;
-    memmove(&l->rows[pos.at], &l->rows[pos.at + 1],
-            (l->len - pos.at) * sizeof(l->rows[0]));
-    memmove(&l->marks[pos.at], &l->marks[pos.at + 1], l->len - pos.at);
+    leaf_close(l, pos.at);
     /* Rows often go in the order of their keys, and the next one was written
      * long ago. */
     if (pos.at < l->len)
-        __builtin_prefetch(l->rows[pos.at]);
+        prefetch_key(l->rows[pos.at]);
     if (l->len == 0 && m->height > 0) {
         struct path path = path_to(m, change_key(row), l);
         leaf_drop(m, l, &path);
@@ -445,6 +475,8 @@ static size_t check_node(const void *node, unsigned height, const char *lower,
     if (height == 0) {
         const struct sortmap_leaf *l = node;
         ASSERT(l->upper == upper);
+        ASSERT(l->rows + l->len <= l->row_slots + SORTMAP_LEAF);
+        ASSERT(l->rows - l->row_slots == l->marks - l->mark_slots);
         ASSERT(l->len > 0 || m->height == 0);
         for (unsigned i = 0; i < l->len; i++) {
             struct slice key = change_key(l->rows[i]);

@@ -58,8 +58,11 @@ struct sortmap_leaf {
     struct sortmap_leaf *prev, *next;
     const char *upper; /* a change, or NULL */
     unsigned len;
-    uint8_t marks[SORTMAP_LEAF]; /* the user's, one byte a row */
-    const char *rows[SORTMAP_LEAF];
+    /* The first of each; rows go mostly from the front, which moves none. */
+    uint8_t *marks; /* the user's, one byte a row */
+    const char **rows;
+    uint8_t mark_slots[SORTMAP_LEAF];
+    const char *row_slots[SORTMAP_LEAF];
 };
 
 /* A place in a map; `leaf` is NULL behind the end. */
