@@ -31,18 +31,34 @@ struct draft {
     const struct job_options *o;
     struct rec_job r;
     struct rec_more m;
-    struct buf more, limits, tags;
+    struct draft_bytes b;
     bool delayed;
     uint64_t for_until_ms;
     /* CONFLICT replace: the waiting job that is changed */
     struct job *replaced;
 };
 
-static void draft_release(struct draft *d)
+/* The engine's buffers go from one draft to the next. */
+static void draft_begin(struct engine *e, struct draft *d)
 {
-    buf_release(&d->more);
-    buf_release(&d->limits);
-    buf_release(&d->tags);
+    d->b = e->draft;
+    e->draft = (struct draft_bytes){0};
+    buf_clear(&d->b.more);
+    buf_clear(&d->b.limits);
+    buf_clear(&d->b.tags);
+}
+
+static void draft_end(struct engine *e, struct draft *d)
+{
+    draft_free(e);
+    e->draft = d->b;
+}
+
+void draft_free(struct engine *e)
+{
+    buf_release(&e->draft.more);
+    buf_release(&e->draft.limits);
+    buf_release(&e->draft.tags);
 }
 
 /* A list of words as bytes: length (one byte), word, ... */
@@ -128,18 +144,18 @@ static void draft_more(struct engine *e, struct draft *d,
     }
     draft_unique(d, now);
     for (uint32_t i = 0; i < o->limits_n; i++)
-        list_put(&d->limits, o->limits[i]);
+        list_put(&d->b.limits, o->limits[i]);
     if (o->limits_n > 0) {
-        m->limits = buf_slice(&d->limits);
+        m->limits = buf_slice(&d->b.limits);
         d->r.flags |= JOBF_LIMITS;
     }
     for (uint32_t i = 0; i < o->tags_n; i++) {
-        list_put(&d->tags, o->tags[i].key);
-        list_put(&d->tags, o->tags[i].value);
+        list_put(&d->b.tags, o->tags[i].key);
+        list_put(&d->b.tags, o->tags[i].value);
     }
-    m->tags = buf_slice(&d->tags);
-    job_more_encode(m, &d->more);
-    d->r.more = buf_slice(&d->more);
+    m->tags = buf_slice(&d->b.tags);
+    job_more_encode(m, &d->b.more);
+    d->r.more = buf_slice(&d->b.more);
 }
 
 /* The record but for payload and place. */
@@ -447,8 +463,8 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
         d->m.occurrence = old.occurrence;
         r->flags |= JOBF_SCHEDULE;
     }
-    job_more_encode(&d->m, &d->more);
-    r->more = buf_slice(&d->more);
+    job_more_encode(&d->m, &d->b.more);
+    r->more = buf_slice(&d->b.more);
     r->payload = body ? SLICE_EMPTY : payload;
     r->flags = (r->flags & ~(uint32_t)(JOBF_BODY | JOBF_NAMED)) |
                (body ? JOBF_BODY : 0) | named | JOBF_MOVED;
@@ -615,6 +631,7 @@ enum err engine_add(struct engine *e, struct gather *g,
         if (rc != ERR_NOTFOUND)
             return rc;
     }
+    draft_begin(e, &d);
     /* What the handler says about its jobs. */
     d.queue = queue_find(e, p->queue);
     struct handler *h = d.handler = find_handler(e, &d, p);
@@ -638,6 +655,6 @@ enum err engine_add(struct engine *e, struct gather *g,
     if (rc == ERR_OK && !theirs)
         rc = act(e, g, &d, p, now, results, err);
     job_drop(e, d.replaced);
-    draft_release(&d);
+    draft_end(e, &d);
     return rc;
 }

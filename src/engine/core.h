@@ -109,6 +109,10 @@ void report_event(struct engine *e, const struct event *ev);
 /* A row that cannot be right: told as an event, never fatal here. */
 void fault(struct engine *e, struct now now, const struct errbuf *why);
 
+/* --- add.c ---------------------------------------------------------------- */
+
+void draft_free(struct engine *e);
+
 /* --- engine.c ------------------------------------------------------------- */
 
 struct id id_next(struct engine *e, const struct queue *q, struct now now);

@@ -63,7 +63,11 @@ static enum err check_start(const struct job_options *o, struct now now,
 enum err options_check(const struct job_options *o, struct now now,
                        struct errbuf *e)
 {
-    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+    static uint64_t ruled; /* options that are the first of a rule */
+    if (ruled == 0)
+        for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+            ruled |= (uint64_t)1 << rules[i].a;
+    for (size_t i = 0; (o->given & ruled) != 0 && i < ARRAY_LEN(rules); i++) {
         const struct rule *r = &rules[i];
         if (!option_given(o, r->a))
             continue;

@@ -29,13 +29,9 @@ static void log_event(struct engine *e, const struct event *ev)
                           .handler = ev->handler_id,
                           .took_ms = ev->took_ms,
                           .text = ev->text};
-    char bytes[TEXT_LOGGED_MAX + 80];
     if (r.text.len > TEXT_LOGGED_MAX)
         r.text.len = TEXT_LOGGED_MAX;
-    size_t len = rec_event_size(&r);
-    ASSERT(len <= sizeof(bytes));
-    rec_event_encode(&r, bytes);
-    store_event(e->store, slice_of(bytes, len));
+    rec_event_encode(&r, store_event(e->store, rec_event_size(&r)));
 }
 
 void report_event(struct engine *e, const struct event *ev)

@@ -193,6 +193,11 @@ struct ahead {
     bool keys;     /* and what stands behind the window */
 };
 
+/* What a new job is made of (add.c). */
+struct draft_bytes {
+    struct buf more, limits, tags;
+};
+
 #define ENGINE_MAGIC 0x656e6731u
 
 struct engine {
@@ -232,10 +237,11 @@ struct engine {
     struct buf scan_from;
 
     struct pool pool;
-    struct map jobs;    /* struct job.by_id */
-    struct buf scratch; /* of encoders, for the moment */
-    struct buf shown;   /* what the last view borrows */
-    struct buf tokens;  /* of a batch: struct token */
+    struct map jobs;          /* struct job.by_id */
+    struct buf scratch;       /* of encoders, for the moment */
+    struct buf shown;         /* what the last view borrows */
+    struct buf tokens;        /* of a batch: struct token */
+    struct draft_bytes draft; /* room for the next one */
     uint64_t window_members;
 
     /* Deadlines mostly arrive in their order: those stand in a list, from

@@ -165,13 +165,11 @@ void store_del_range(struct store *s, enum family f, struct slice from,
     forget_reads(s);
 }
 
-void store_event(struct store *s, struct slice event)
+char *store_event(struct store *s, size_t len)
 {
-    char *at = change_room(s, change_size(0, event.len));
-    char *value = change_write(at, CHANGE_EVENT, 0, SLICE_EMPTY, event.len);
-    if (event.len > 0)
-        memcpy(value, event.data, event.len);
+    char *at = change_room(s, change_size(0, len));
     s->entry_events++;
+    return change_write(at, CHANGE_EVENT, 0, SLICE_EMPTY, len);
 }
 
 size_t store_entry_bytes(const struct store *s)

@@ -67,8 +67,9 @@ void store_del(struct store *s, enum family f, struct slice key);
 /* from <= key < to */
 void store_del_range(struct store *s, enum family f, struct slice from,
                      struct slice to);
-/* A compact event that travels with the entry (see engine/events.def). */
-void store_event(struct store *s, struct slice event);
+/* Room for `len` bytes of a compact event, which travels with the entry (see
+ * engine/events.def). */
+MUST_USE char *store_event(struct store *s, size_t len);
 
 /* Bytes and changes gathered in the open entry. */
 size_t store_entry_bytes(const struct store *s);
