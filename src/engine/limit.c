@@ -43,7 +43,6 @@ static void limit_free(struct engine *e, struct limit *l)
     list_remove(&l->in_all);
     list_remove(&l->touched);
     list_remove(&l->cooling);
-    mem_free((char *)(uintptr_t)l->name.data);
     mem_free(l);
     e->limits_n--;
     e->limits_freed++;
@@ -106,8 +105,9 @@ struct limit *limit_make(struct engine *e, struct slice name)
     struct limit *l = limit_find(e, name);
     if (l != NULL)
         return l;
-    l = NEW(struct limit);
-    l->name = slice_of(mem_dup(name), name.len);
+    /* The name behind it: whoever looks it up compares both. */
+    l = mem_zalloc(sizeof(*l) + name.len + 1);
+    l->name = slice_of(memcpy(l + 1, name.data, name.len), name.len);
     list_init(&l->groups);
     map_add(&e->limits_by_name, &l->by_name, hash64(name));
     list_append(&e->limits, &l->in_all);

@@ -233,8 +233,9 @@ static struct handler *handler_new(struct engine *e, struct slice name,
 
 static struct owner *owner_new(struct engine *e, struct slice name, uint32_t id)
 {
-    struct owner *o = NEW(struct owner);
-    o->name = slice_of(mem_dup(name), name.len);
+    /* The name behind it: whoever looks it up compares both. */
+    struct owner *o = mem_zalloc(sizeof(*o) + name.len + 1);
+    o->name = slice_of(memcpy(o + 1, name.data, name.len), name.len);
     o->set.id = id;
     o->set.weight = 1;
     map_add(&e->owners_by_name, &o->by_name, hash64(name));
@@ -372,12 +373,8 @@ void names_free(struct engine *e)
         name_free(&h->name);
         mem_free(h);
     }
-    for (uint32_t i = 0; i < e->owners_n; i++) {
-        if (e->owners[i] == NULL)
-            continue;
-        name_free(&e->owners[i]->name);
+    for (uint32_t i = 0; i < e->owners_n; i++)
         mem_free(e->owners[i]);
-    }
     FREE(&e->queues);
     FREE(&e->handlers);
     FREE(&e->owners);
