@@ -492,7 +492,7 @@ class Ledger:
     def check_counters(self, client):
         for queue in self.queues:
             reply = client.pipeline([("QUEUE.INFO", queue)])[0]
-            if isinstance(reply, Refused):
+            if reply is None or isinstance(reply, Refused):  # no such queue
                 if sum(self.counts.get((queue, g), 0) for g in GROUPS):
                     self.report.bad("QUEUE.INFO %s: %s" % (queue, reply))
                 continue
