@@ -236,6 +236,8 @@ static enum err examine(struct engine *e, const struct add_params *p,
     enum err rc = name_check(p->queue, "queue", err);
     if (rc == ERR_OK && option_given(p->options, JOPT_HANDLER))
         rc = name_check(p->options->handler, "handler", err);
+    if (rc == ERR_OK)
+        rc = options_check_lengths(p->options, err);
     if (rc == ERR_OK && p->name.len > 0)
         rc = alias_check(p->name, err);
     if (rc == ERR_OK && p->n > 1 && p->name.len > 0)

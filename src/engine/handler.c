@@ -181,7 +181,8 @@ static enum err examine_defaults(const struct job_options *o, struct now now,
         if (rc != ERR_OK)
             return rc;
     }
-    return options_check(o, now, err);
+    enum err rc = options_check(o, now, err);
+    return rc != ERR_OK ? rc : options_check_lengths(o, err);
 }
 
 static enum err examine(struct engine *e, struct slice name,

@@ -60,6 +60,27 @@ static enum err check_start(const struct job_options *o, struct now now,
                    names[start], names[expires ? JOPT_EXPIRES : JOPT_DEADLINE]);
 }
 
+enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
+{
+    const struct {
+        enum job_option a, b;
+        uint64_t a_ms, b_ms;
+        const char *why;
+    } lengths[] = {
+        {JOPT_EXPECT, JOPT_TIMEOUT, o->expect_ms, o->timeout_ms,
+         "it would be ended before it is reported"},
+        {JOPT_BASE, JOPT_CAP, o->base_ms, o->cap_ms,
+         "the first delay would be longer than the longest"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
+        if (option_given(o, lengths[i].a) && option_given(o, lengths[i].b) &&
+            lengths[i].a_ms > lengths[i].b_ms)
+            return err_set(e, ERR_SYNTAX, "%s and %s exclude each other: %s",
+                           names[lengths[i].a], names[lengths[i].b],
+                           lengths[i].why);
+    return ERR_OK;
+}
+
 enum err options_check(const struct job_options *o, struct now now,
                        struct errbuf *e)
 {

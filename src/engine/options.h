@@ -103,6 +103,11 @@ static inline bool option_given(const struct job_options *o,
  */
 MUST_USE enum err options_check(const struct job_options *o, struct now now,
                                 struct errbuf *e);
+/* Durations that are of no use because they are longer than others. Of words
+ * that were said together: what a handler says may be cut short by its jobs.
+ * Errors: ERR_SYNTAX. */
+MUST_USE enum err options_check_lengths(const struct job_options *o,
+                                        struct errbuf *e);
 
 /* Fill what `o` does not give from `defaults` (NULL: nothing). */
 void options_inherit(struct job_options *o, const struct job_options *defaults);

@@ -27,6 +27,23 @@ start_server {tags {jobs}} {
             assert_error "ERR*[lindex $a 0]*$needs*" {r job.add q x {*}$a}
         }
     }
+    test {what is longer than its bound is refused} {
+        set id [r job.add q x DELAY 1h]
+        foreach {a b} {EXPECT TIMEOUT BASE CAP} {
+            foreach command [list {job.add q x} {job.addm q 1 x} \
+                    {handler.set h} [list job.update $id] \
+                    {schedule.set s EVERY 1h QUEUE q PAYLOAD p}] {
+                assert_error "ERR $a and $b exclude each other*" {
+                    r {*}$command $b 5s $a 5001
+                }
+            }
+            assert_equal 26 [string length [r job.add q x $a 5s $b 5s]]
+        }
+        # A handler's word may be cut short by its job.
+        r handler.set patient EXPECT 1h CAP 1h BASE 1m
+        assert_equal 26 \
+            [string length [r job.add q x HANDLER patient TIMEOUT 5s CAP 1s]]
+    }
     test {a job that would expire before it may start is refused} {
         foreach {start end} {{DELAY 10s} {EXPIRES 10s} {DELAY 10s} {DEADLINE 1s}
                 {AT 4000000000000} {DEADLINE 300d}
