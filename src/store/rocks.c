@@ -120,9 +120,11 @@ static enum err check_gap(const struct rocks *r, uint64_t applied,
     if (r->found.first > applied + 1)
         return err_set(e, ERR_CORRUPT,
                        "the base holds everything up to index %llu, but the "
-                       "log begins at %llu: what is between is lost",
+                       "log begins at %llu: the segment before is missing, and "
+                       "what it held up to %llu is lost",
                        (unsigned long long)applied,
-                       (unsigned long long)r->found.first);
+                       (unsigned long long)r->found.first,
+                       (unsigned long long)r->found.first - 1);
     return ERR_OK;
 }
 

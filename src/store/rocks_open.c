@@ -189,8 +189,16 @@ static enum err current_names_one(int dir, const char *path, struct errbuf *e)
     return rc;
 }
 
-/* Without CURRENT RocksDB would begin a new, empty base beside the tables of
- * the old one. A creation that was cut short has no tables yet. */
+/* A creation that was cut short, before there is CURRENT, has neither. */
+static bool is_of_a_base(const char *name)
+{
+    size_t n = strlen(name);
+    return rocks_is_table(name) ||
+           (n > 4 && strcmp(name + n - 4, ".log") == 0); /* RocksDB's own */
+}
+
+/* Without CURRENT RocksDB would begin a new, empty base beside what is left of
+ * the old one. */
 static enum err current_is_there(const char *path, struct errbuf *e)
 {
     enum err rc = ERR_OK;
@@ -202,10 +210,10 @@ static enum err current_is_there(const char *path, struct errbuf *e)
         errno == ENOENT) {
         struct dirent *entry;
         while (rc == ERR_OK && (entry = readdir(d)) != NULL)
-            if (rocks_is_table(entry->d_name))
+            if (is_of_a_base(entry->d_name))
                 rc = err_set(e, ERR_CORRUPT,
-                             "%s/CURRENT is missing, but there are tables "
-                             "(%s): the base is damaged",
+                             "%s/CURRENT is missing, but other files of a base "
+                             "are there (%s): the base is damaged",
                              path, entry->d_name);
     }
     closedir(d);

@@ -227,6 +227,28 @@ static void no_table_is_accused_of_what_the_manifest_did(void **state)
         fail_msg("%s", e.text);
 }
 
+/* Killed before its first flush, a base has no table. */
+static void a_missing_current_is_named_without_tables_too(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    char base[96], path[512];
+    fill(p);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    snprintf(path, sizeof(path), "%s/CURRENT", base);
+    assert_int_equal(unlink(path), 0);
+    DIR *d = opendir(base);
+    assert_non_null(d);
+    for (struct dirent *f; (f = readdir(d)) != NULL;)
+        if (strstr(f->d_name, ".sst") != NULL)
+            assert_int_equal(unlinkat(dirfd(d), f->d_name, 0), 0);
+    closedir(d);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    if (strstr(e.text, "CURRENT is missing") == NULL)
+        fail_msg("%s", e.text);
+}
+
 static void a_lost_log_is_replaced_on_request_only(void **state)
 {
     struct place *p = *state;
@@ -328,6 +350,7 @@ int main(void)
         TEST(a_refusal_names_the_damaged_table),
         TEST(no_table_is_accused_of_what_a_missing_one_did),
         TEST(no_table_is_accused_of_what_the_manifest_did),
+        TEST(a_missing_current_is_named_without_tables_too),
         TEST(a_lost_log_is_replaced_on_request_only),
         TEST(a_damaged_log_keeps_its_good_beginning),
         TEST(rows_of_lost_jobs_go_too),
