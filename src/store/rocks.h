@@ -57,7 +57,7 @@ struct dropped {
 struct rocks_base {
     rocksdb_t *db;
     rocksdb_column_family_handle_t *cfs[FAMILIES];
-    rocksdb_options_t *options, *past_options;
+    rocksdb_options_t *options, *order_options, *past_options;
     rocksdb_block_based_table_options_t *table;
     rocksdb_cache_t *cache;
     rocksdb_readoptions_t *read_memory, *read_disk, *read_persisted;
