@@ -14,8 +14,8 @@ class Belfry {
     this.redis = redis
   }
 
-  add (queue, payload) {
-    return this.redis.call('JOB.ADD', queue, payload)
+  addMany (queue, payloads) {
+    return this.redis.call('JOB.ADDM', queue, payloads.length, ...payloads)
   }
 
   // [{ token, id, queue, payload, ... }]: objects are names and values in turn.

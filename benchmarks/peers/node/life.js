@@ -55,8 +55,8 @@ const peers = {
     }
     const start = now()
     const working = workers.map(work)
-    await produce((from, n) => Promise.all(
-      range(from, n, i => producer.add(queue, JSON.stringify({ i, text })))))
+    await produce((from, n) => producer.addMany(
+      queue, range(from, n, i => JSON.stringify({ i, text }))))
     await allDone
     const took = now() - start
     await Promise.all(working)
