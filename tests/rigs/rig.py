@@ -300,13 +300,15 @@ class Work:
         return self.path
 
     def __exit__(self, kind, value, trace):
-        if kind is not None and issubclass(kind, Fault):
-            self.report.bad(str(value))
+        told = kind is not None and issubclass(kind, (Fault, Gone))
+        if told:
+            # A rig that lets the server die catches Gone itself.
+            self.report.bad("%s: %s" % (kind.__name__, value))
         if self.args.keep or self.report.failed:
             print("kept: %s" % self.path)
         else:
             shutil.rmtree(self.path, ignore_errors=True)
-        return kind is not None and issubclass(kind, Fault)
+        return told
 
 
 def seeded(*parts):
