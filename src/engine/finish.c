@@ -80,14 +80,38 @@ static bool has_bodies(const struct job *j)
     return (j->flags & (JOBF_BODY | JOBF_CHECKPOINT | JOBF_EXECUTIONS)) != 0;
 }
 
+static enum err get_body(struct engine *e, struct gather *g,
+                         const struct job *j, enum body_part part,
+                         store_row_fn fn, void *ud, struct errbuf *err)
+{
+    struct key k;
+    struct slice value;
+    struct slice key = key_body(&k, &j->id, (uint8_t)part, 0);
+    enum err rc = store_get(e->store, g, FAMILY_BODIES, key, &value, err);
+    if (rc == ERR_OK)
+        (void)fn(key, value, ud);
+    return rc == ERR_NOTFOUND ? ERR_OK : rc;
+}
+
+/* Executions are looked for; the other two are gets, which ask no table when
+ * the row is young: that of a long payload is most often all there is. */
 static enum err scan_bodies(struct engine *e, struct gather *g,
                             const struct job *j, store_row_fn fn, void *ud,
                             struct errbuf *err)
 {
     struct key from, to;
-    key_prefix_body(&from, &j->id);
-    return store_scan(e->store, g, FAMILY_BODIES, key_slice(&from),
-                      key_after(&to, key_slice(&from)), SIZE_MAX, fn, ud, err);
+    enum err rc = ERR_OK;
+    if ((j->flags & JOBF_EXECUTIONS) != 0) {
+        key_prefix_body(&from, &j->id);
+        return store_scan(e->store, g, FAMILY_BODIES, key_slice(&from),
+                          key_after(&to, key_slice(&from)), SIZE_MAX, fn, ud,
+                          err);
+    }
+    if ((j->flags & JOBF_BODY) != 0)
+        rc = get_body(e, g, j, BODY_PAYLOAD, fn, ud, err);
+    if (rc == ERR_OK && (j->flags & JOBF_CHECKPOINT) != 0)
+        rc = get_body(e, g, j, BODY_CHECKPOINT, fn, ud, err);
+    return rc;
 }
 
 /* Effects: keys of kind KEY_EFFECT that begin with the id. */
@@ -120,8 +144,10 @@ static void move_bodies(struct engine *e, struct gather *g, struct job *j,
     struct moving m = {.e = e};
     struct errbuf err;
     enum err rc = scan_bodies(e, g, j, note_body, &m, &err);
-    if (rc == ERR_PENDING) /* evicted since finish_gather() saw them */
+    if (rc == ERR_PENDING) { /* evicted since finish_gather() saw them */
+        buf_clear(&m.rows);
         rc = scan_bodies(e, NULL, j, note_body, &m, &err);
+    }
     if (rc != ERR_OK)
         fault(e, now, &err);
     for (size_t at = 0; at < m.rows.len;) {
@@ -168,8 +194,10 @@ static void move_effects(struct engine *e, struct gather *g, struct job *j,
     struct moving m = {.e = e};
     struct errbuf err;
     enum err rc = scan_effects(e, g, j, note_effect, &m, &err);
-    if (rc == ERR_PENDING)
+    if (rc == ERR_PENDING) {
+        buf_clear(&m.keys);
         rc = scan_effects(e, NULL, j, note_effect, &m, &err);
+    }
     if (rc != ERR_OK)
         fault(e, now, &err);
     for (size_t at = 0; at < m.keys.len;) {

@@ -304,6 +304,31 @@ static void a_long_payload_lives_in_a_row_of_its_own(void **state)
     assert_int_equal(rig_state(r, id), JOB_COMPLETED);
 }
 
+/* engine_check() finds a row of a body that outlives its job. */
+static void bodies_of_each_kind_end_with_their_job(void **state)
+{
+    struct rig *r = *state;
+    char longer[2000];
+    memset(longer, 'p', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = '\0';
+    for (unsigned kinds = 0; kinds < 8; kinds++) {
+        struct id id = rig_add(r, "q", kinds & 1 ? longer : "x", NULL).id;
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        if (kinds & 2)
+            assert_int_equal(engine_checkpoint(r->engine, NULL, r->token[0],
+                                               slice_str(longer), r->now,
+                                               &r->err),
+                             ERR_OK);
+        if (kinds & 4) {
+            assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+            rig_pass(r, 3600 * 1000);
+            assert_int_equal(rig_lease(r, "q", 1), 1);
+        }
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        assert_int_equal(rig_state(r, id), JOB_COMPLETED);
+    }
+}
+
 static void what_is_not_kept_is_forgotten(void **state)
 {
     struct rig *r = *state;
@@ -514,6 +539,7 @@ int main(void)
         TEST(a_lost_job_goes_back_to_its_old_place),
         TEST(a_stepped_wall_clock_ends_no_lease),
         TEST(a_long_payload_lives_in_a_row_of_its_own),
+        TEST(bodies_of_each_kind_end_with_their_job),
         TEST(what_is_not_kept_is_forgotten),
         TEST(finished_work_falls_with_its_bucket),
         TEST(a_paused_queue_keeps_its_jobs),
