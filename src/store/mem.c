@@ -1,16 +1,16 @@
 /* The simulation's disk.
  *
  *      log     | released | on disk, durable | unsynced |
- *      base    flushed --(batches)--> live
+ *      base    flushed <--(undo)-- live
  *
- * A crash cuts the log behind `durable` and copies `flushed` over `live`; a
- * flush plays the batches since the last one on `flushed`.
+ * A crash cuts the log behind `durable` and takes back, newest first, what was
+ * applied since the last flush; a flush forgets how to. There is one set of
+ * rows: two of them would be kept in step by doing everything twice.
  */
 #include "store/mem.h"
 
 #include "store/gather.h"
 #include "util/alloc.h"
-#include "util/buf.h"
 #include "util/hash.h"
 #include "util/rng.h"
 
@@ -20,12 +20,9 @@ struct base {
     size_t live_bytes;
 };
 
-/* A generation's net, as applied. */
-struct batch {
-    struct list node;
-    struct buf changes;
-    uint32_t n;
-    uint64_t index;
+/* One row that is not flushed. Both lie in the arena of the base. */
+struct undo {
+    const char *was, *is; /* NULL: there was, or is, no such row */
 };
 
 struct mem_disk {
@@ -36,9 +33,10 @@ struct mem_disk {
     size_t entries_len, entries_cap;
     uint64_t log_first, durable;
 
-    struct base live, flushed;
+    struct base base;
     uint64_t live_index, flushed_index;
-    struct list batches; /* live, but not flushed */
+    struct undo *undo; /* from flushed to live, in order */
+    size_t undo_len, undo_cap;
 
     bool in_use;
     unsigned may_apply; /* permits of mem_apply() */
@@ -87,107 +85,104 @@ static size_t row_size(const char *row)
     return change_size(h.key_len, h.value_len);
 }
 
-static void base_remove(struct base *b, enum family f, struct sortmap_pos pos)
+/* Let `row` be the row of `key`, or nothing if it is NULL; what was? */
+static const char *base_set(struct base *b, enum family f, struct slice key,
+                            const char *row)
 {
-    b->live_bytes -= row_size(sortmap_row(pos));
-    sortmap_remove(&b->maps[f], pos);
-}
-
-static void base_put(struct base *b, enum family f, const char *row)
-{
+    struct sortmap *m = &b->maps[f];
     struct sortmap_pos pos;
-    struct slice copy = arena_copy(&b->arena, slice_of(row, row_size(row)));
-    b->live_bytes += copy.len;
-    if (sortmap_find(&b->maps[f], change_key(copy.data), &pos)) {
-        b->live_bytes -= row_size(sortmap_row(pos));
-        sortmap_set(pos, copy.data, 0);
-    } else {
-        sortmap_insert(&b->maps[f], pos, copy.data, 0);
+    const char *was = NULL;
+    if (sortmap_find(m, key, &pos)) {
+        was = sortmap_row(pos);
+        b->live_bytes -= row_size(was);
     }
+    if (row != NULL)
+        b->live_bytes += row_size(row);
+    if (was != NULL && row != NULL)
+        sortmap_set(pos, row, 0);
+    else if (row != NULL)
+        sortmap_insert(m, pos, row, 0);
+    else if (was != NULL)
+        sortmap_remove(m, pos);
+    return was;
 }
 
-static void base_copy(struct base *to, const struct base *from)
+static const char *base_keep(struct base *b, const char *row)
 {
-    base_release(to);
-    for (int f = 0; f < FAMILIES; f++) {
-        struct sortmap_pos pos = sortmap_seek(&from->maps[f], SLICE_EMPTY);
-        for (; pos.leaf != NULL; pos = sortmap_next(pos))
-            base_put(to, (enum family)f, sortmap_row(pos));
-    }
+    return arena_copy(&b->arena, slice_of(row, row_size(row))).data;
 }
 
 /* Rows that died stay in the arena until they are too many. */
 static void base_tidy(struct base *b)
 {
+    struct base tidy = {0};
     if (b->arena.bytes < 2 * b->live_bytes + ((size_t)1 << 20))
         return;
-    struct base old = *b;
-    *b = (struct base){0};
-    base_copy(b, &old);
-    base_release(&old);
-}
-
-static void base_take(struct base *b, const struct batch *batch)
-{
-    const char *at = batch->changes.data;
-    for (uint32_t i = 0; i < batch->n; i++) {
-        struct change_head h = change_head(at);
-        struct slice key = change_key(at), to = change_value(at);
-        enum family f = (enum family)h.family;
-        struct sortmap *m = &b->maps[f];
-        struct sortmap_pos pos;
-        if (h.op == CHANGE_RANGE) {
-            while ((pos = sortmap_seek(m, key)).leaf != NULL &&
-                   (to.len == 0 ||
-                    slice_cmp(change_key(sortmap_row(pos)), to) < 0))
-                base_remove(b, f, pos);
-        } else if (h.op == CHANGE_DEL) {
-            if (sortmap_find(m, key, &pos))
-                base_remove(b, f, pos);
-        } else {
-            base_put(b, f, at);
+    for (int f = 0; f < FAMILIES; f++) {
+        struct sortmap_pos pos = sortmap_seek(&b->maps[f], SLICE_EMPTY);
+        for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
+            const char *row = base_keep(&tidy, sortmap_row(pos));
+            base_set(&tidy, (enum family)f, change_key(row), row);
         }
-        at += row_size(at);
     }
-    base_tidy(b);
+    base_release(b);
+    *b = tidy;
 }
 
-static void batch_add(struct batch *b, enum change_op op, enum family f,
-                      struct slice key, struct slice value)
+/* --- changes of the base, and back --------------------------------------- */
+
+static void change(struct mem_disk *d, enum family f, struct slice key,
+                   const char *row)
 {
-    size_t size = change_size(key.len, value.len);
-    char *to = change_write(buf_room(&b->changes, size), op, f, key, value.len);
-    if (value.len > 0)
-        memcpy(to, value.data, value.len);
-    b->changes.len += size;
-    b->n++;
+    const char *is = row == NULL ? NULL : base_keep(&d->base, row);
+    const char *was = base_set(&d->base, f, key, is);
+    if (was == NULL && is == NULL)
+        return;
+    if (d->undo_len == d->undo_cap) {
+        d->undo_cap = d->undo_cap == 0 ? 256 : d->undo_cap * 2;
+        d->undo = mem_realloc(d->undo, d->undo_cap * sizeof(*d->undo));
+    }
+    d->undo[d->undo_len++] = (struct undo){was, is};
+}
+
+static void change_range(struct mem_disk *d, enum family f,
+                         const struct range *r)
+{
+    struct sortmap_pos pos;
+    while ((pos = sortmap_seek(&d->base.maps[f], r->from)).leaf != NULL) {
+        struct slice key = change_key(sortmap_row(pos));
+        if (r->to.len > 0 && slice_cmp(key, r->to) >= 0)
+            return;
+        change(d, f, key, NULL);
+    }
 }
 
 /* Range deletions first: rows in the maps are newer. */
-static struct batch *batch_of(const struct generation *g)
+static void change_all(struct mem_disk *d, const struct generation *g)
 {
-    struct batch *b = NEW(struct batch);
-    b->index = g->last_index;
-    for (int i = 0; i < FAMILIES; i++)
-        for (size_t k = 0; k < g->ranges[i].len; k++)
-            batch_add(b, CHANGE_RANGE, (enum family)i, g->ranges[i].all[k].from,
-                      g->ranges[i].all[k].to);
-    for (int i = 0; i < FAMILIES; i++) {
-        struct sortmap_pos pos = sortmap_seek(&g->maps[i], SLICE_EMPTY);
+    for (int f = 0; f < FAMILIES; f++) {
+        const struct ranges *ranges = &g->ranges[f];
+        for (size_t i = 0; i < ranges->len; i++)
+            change_range(d, (enum family)f, &ranges->all[i]);
+        struct sortmap_pos pos = sortmap_seek(&g->maps[f], SLICE_EMPTY);
         for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
             const char *at = sortmap_row(pos);
-            batch_add(b, change_is_del(at) ? CHANGE_DEL : CHANGE_PUT,
-                      (enum family)i, change_key(at), change_value(at));
+            change(d, (enum family)f, change_key(at),
+                   change_is_del(at) ? NULL : at);
         }
     }
-    return b;
 }
 
-static void batch_free(struct batch *b)
+static void change_back(struct mem_disk *d)
 {
-    list_remove(&b->node);
-    buf_release(&b->changes);
-    mem_free(b);
+    while (d->undo_len > 0) {
+        const struct undo *u = &d->undo[--d->undo_len];
+        const char *any = u->is == NULL ? u->was : u->is;
+        const char *is =
+            base_set(&d->base, (enum family)change_head(any).family,
+                     change_key(any), u->was);
+        ASSERT(is == u->is);
+    }
 }
 
 /* --- the log ------------------------------------------------------------- */
@@ -296,7 +291,7 @@ static enum err mem_read(struct backend *b, enum base_tier tier, enum family f,
     if (rc != ERR_OK)
         return err_set(e, rc, "family %s: as the simulation wants it",
                        family_name(f));
-    if (!sortmap_find(&d->live.maps[f], key, &pos))
+    if (!sortmap_find(&d->base.maps[f], key, &pos))
         return ERR_NOTFOUND;
     *value = arena_copy(to, change_value(sortmap_row(pos)));
     return ERR_OK;
@@ -308,7 +303,7 @@ static struct base_cursor *mem_walk(struct backend *b, enum base_tier tier,
 {
     struct mem_disk *d = mem_of(b)->d;
     struct base_cursor *c = NEW(struct base_cursor);
-    const struct sortmap *m = &d->live.maps[f];
+    const struct sortmap *m = &d->base.maps[f];
     c->d = d;
     c->from = from;
     c->to = to;
@@ -349,10 +344,8 @@ static enum err mem_finish(struct base_cursor **c, struct errbuf *e)
 static void mem_apply_one(struct mem_backend *m, struct generation *g)
 {
     struct mem_disk *d = m->d;
-    struct batch *batch = batch_of(g);
-    base_take(&d->live, batch);
-    d->live_index = batch->index;
-    list_append(&d->batches, &batch->node);
+    change_all(d, g);
+    d->live_index = g->last_index;
     list_remove(&g->apply_node);
     m->applying_len--;
     g->applied = true;
@@ -454,7 +447,7 @@ static void mem_stats(const struct backend *b, struct store_stats *out)
     out->log_bytes = 0;
     for (size_t i = 0; i < m->d->entries_len; i++)
         out->log_bytes += m->d->entries[i].len;
-    out->base_memory_bytes = m->d->live.arena.bytes;
+    out->base_memory_bytes = m->d->base.arena.bytes;
     out->fault = m->fault;
     out->fault_is = m->fault == NULL ? ERR_OK : ERR_IO;
 }
@@ -580,14 +573,7 @@ struct mem_disk *mem_disk_new(const struct mem_knobs *knobs)
     d->knobs = *knobs;
     d->log_first = 1;
     rng_seed(&d->rng, knobs->seed);
-    list_init(&d->batches);
     return d;
-}
-
-static void drop_batches(struct mem_disk *d)
-{
-    LIST_FOR (n, &d->batches)
-        batch_free(CONTAINER_OF(n, struct batch, node));
 }
 
 void mem_disk_free(struct mem_disk **dp)
@@ -598,9 +584,8 @@ void mem_disk_free(struct mem_disk **dp)
     ASSERT(!d->in_use);
     log_drop_front(d, UINT64_MAX);
     mem_free(d->entries);
-    drop_batches(d);
-    base_release(&d->live);
-    base_release(&d->flushed);
+    mem_free(d->undo);
+    base_release(&d->base);
     FREE(dp);
 }
 
@@ -625,12 +610,9 @@ void mem_apply(struct mem_disk *d, unsigned generations)
 
 void mem_flush(struct mem_disk *d)
 {
-    LIST_FOR (n, &d->batches) {
-        struct batch *b = CONTAINER_OF(n, struct batch, node);
-        base_take(&d->flushed, b);
-        d->flushed_index = b->index;
-        batch_free(b);
-    }
+    d->undo_len = 0;
+    d->flushed_index = d->live_index;
+    base_tidy(&d->base);
     log_drop_front(d, d->flushed_index);
 }
 
@@ -645,34 +627,26 @@ void mem_crash(struct store **s, uint64_t keep_unsynced)
     }
     d->durable = last;
     d->may_apply = 0;
-    if (!list_empty(&d->batches)) {
-        drop_batches(d);
-        base_copy(&d->live, &d->flushed);
-    }
+    change_back(d);
     d->live_index = d->flushed_index;
 }
 
 bool mem_damage(struct mem_disk *d, enum family f, struct slice key, size_t bit)
 {
-    struct base *both[] = {&d->live, &d->flushed};
-    bool any = false;
-    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
-        struct sortmap_pos pos;
-        if (!sortmap_find(&both[i]->maps[f], key, &pos))
-            continue;
-        struct slice v = change_value(sortmap_row(pos));
-        char *byte = (char *)(uintptr_t)v.data + bit / 8 % v.len;
-        *byte = (char)(*byte ^ 1 << bit % 8);
-        any = true;
-    }
-    return any;
+    struct sortmap_pos pos;
+    if (!sortmap_find(&d->base.maps[f], key, &pos))
+        return false;
+    struct slice v = change_value(sortmap_row(pos));
+    char *byte = (char *)(uintptr_t)v.data + bit / 8 % v.len;
+    *byte = (char)(*byte ^ 1 << bit % 8);
+    return true;
 }
 
 uint64_t mem_hash(const struct mem_disk *d)
 {
     uint64_t h = d->durable;
     for (int f = 0; f < FAMILIES; f++) {
-        struct sortmap_pos pos = sortmap_seek(&d->live.maps[f], SLICE_EMPTY);
+        struct sortmap_pos pos = sortmap_seek(&d->base.maps[f], SLICE_EMPTY);
         for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
             const char *row = sortmap_row(pos);
             h = hash64_seed(slice_of(row, row_size(row)), h);

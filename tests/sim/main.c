@@ -6,8 +6,9 @@
  *   belfry-sim [--seeds n] [--first seed] [--ops n]   each seed runs twice, and
  *                                                     both must agree
  *   belfry-sim --seed s [--ops n] [--trace]           one, to repeat a failure
- *   belfry-sim --year                                 a calm year of some
- *                                              1,000 operations an hour, timed
+ *   belfry-sim --year | --days n                      a calm year, or about
+ *                                              n days, of some 1,000 operations
+ *                                              an hour, timed
  *
  * A failing seed prints the line that repeats it, cut to the first violation.
  */
@@ -49,12 +50,12 @@ static int run_one(struct world_options o)
     return 0;
 }
 
-static int year(void)
+static int calm(uint64_t days)
 {
-    const uint64_t year_ms = (uint64_t)365 * 86400 * 1000;
+    const uint64_t day_ms = (uint64_t)86400 * 1000;
     uint64_t done_ms = 0, ops = 0;
     clock_t began = clock();
-    for (uint64_t seed = 1; done_ms < year_ms; seed++) {
+    for (uint64_t seed = 1; done_ms < days * day_ms; seed++) {
         struct world_options o = {
             .seed = seed, .ops = 200000, .calm = true, .pace_ms = 13000};
         struct world_report r;
@@ -67,9 +68,9 @@ static int year(void)
         ops += r.ops;
     }
     double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
-    (void)printf("%.2f simulated years, %llu operations (%.0f a simulated "
+    (void)printf("%.1f simulated days, %llu operations (%.0f a simulated "
                  "hour) in %.1f s of CPU\n",
-                 (double)done_ms / (double)year_ms, (unsigned long long)ops,
+                 (double)done_ms / (double)day_ms, (unsigned long long)ops,
                  (double)ops / ((double)done_ms / 3600000.0), seconds);
     return 0;
 }
@@ -82,12 +83,14 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const char *v = i + 1 < argc ? argv[i + 1] : "0";
         if (strcmp(argv[i], "--year") == 0)
-            return year();
+            return calm(365);
         if (strcmp(argv[i], "--trace") == 0) {
             o.trace = true;
             continue;
         }
         uint64_t n = strtoull(v, NULL, 10);
+        if (strcmp(argv[i], "--days") == 0)
+            return calm(n);
         if (strcmp(argv[i], "--seeds") == 0)
             seeds = n;
         else if (strcmp(argv[i], "--first") == 0)
