@@ -142,6 +142,12 @@ class Belfry(Peer):
                 self.sync, "--keep-default", self.keep]
 
 
+class BelfryBeside(Belfry):
+    """A second one with the same settings."""
+
+    name = "belfry beside"
+
+
 class BelfryEverysec(Belfry):
     name, sync = "belfry everysec", "everysec"
     durable = "written, not synced"
