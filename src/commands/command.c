@@ -525,3 +525,11 @@ enum err cmd_block(struct cmd_ctx *c, uint64_t deadline_mono_ms)
     c->blocked = true;
     return ERR_PENDING;
 }
+
+enum err cmd_more(struct cmd_ctx *c)
+{
+    ASSERT(!c->whole);
+    ASSERT(c->list.done > 0);
+    c->more = true;
+    return ERR_PENDING;
+}

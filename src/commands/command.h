@@ -15,7 +15,8 @@
  *  2. exec() gathers (reads with ctx->gather) and then acts;
  *  3. ERR_OK: the reply has been written. ERR_PENDING: rows are missing or
  *     cmd_block() was called; the caller is parked, and exec() starts over when
- *     the rows are there, the waiter is woken or the deadline has passed.
+ *     the rows are there, the waiter is woken or the deadline has passed;
+ *     after cmd_more() at the latest with the next turn.
  *     Anything else: an error reply is made of the code and ctx->e, and what
  *     was written of a reply is taken back.
  */
@@ -169,6 +170,12 @@ struct command {
     const char *example;               /* one line for the docs, or NULL */
 };
 
+/* How far a command with a long list has come; kept while it is parked. */
+struct list_progress {
+    uint32_t done; /* words that were answered for: their replies stay */
+    uint32_t part; /* how many to try next; 0: as many as may be */
+};
+
 /* What a command sees. Never a socket. */
 struct cmd_ctx {
     const struct command *cmd;
@@ -190,12 +197,19 @@ struct cmd_ctx {
     /* Tokens that this reply gives out, each followed by a line feed. If the
      * connection is gone before the reply left, they are taken back. */
     struct buf *leased;
+    struct list_progress list;
+    bool whole; /* inside MULTI: one entry, so lists are not cut */
+    bool more;  /* set by cmd_more() */
     void *host; /* the server's own, for its own commands only */
 };
 
 /* Park the caller until its waiter is woken or `deadline_mono_ms`
  * (UINT64_MAX: for ever). exec() returns what this returns. */
 enum err cmd_block(struct cmd_ctx *c, uint64_t deadline_mono_ms);
+
+/* The list goes on, behind others: what was written of the reply is kept
+ * (list.done has grown), and exec() starts over soon for the rest. */
+enum err cmd_more(struct cmd_ctx *c);
 
 /* Was this option given? The name is as in the command's own table. */
 bool cmd_given(const struct cmd_ctx *c, const char *opt_name);

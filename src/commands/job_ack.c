@@ -2,7 +2,6 @@
 #include "commands/command.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
-#include "util/alloc.h"
 
 struct ack_args {
     uint64_t given[2];
@@ -17,28 +16,22 @@ struct ack_args {
 static enum err ack_exec(struct cmd_ctx *c)
 {
     struct ack_args *a = c->args;
-    struct slice one = a->token, *tokens = &one;
-    struct ack_params p = {.n = 1, .result = a->result};
-    struct token_replies t;
-    enum err rc = ERR_OK;
-    if (a->also.n > 0) {
-        tokens = mem_alloc((a->also.n + 1) * sizeof(*tokens));
-        rc = words_join(c, a->token, &a->also, tokens, TOKENS_MAX, &p.n);
-    }
-    p.tokens = tokens;
+    struct token_list t;
     struct buf usage = {0};
+    enum err rc = usage_words(c, a->usage, a->usage_n, &usage);
     if (rc == ERR_OK)
-        rc = usage_words(c, a->usage, a->usage_n, &usage);
-    p.usage = buf_slice(&usage);
+        rc = token_list_begin(&t, c, a->token, &a->also);
     if (rc == ERR_OK) {
-        token_replies_begin(&t, c, p.n);
+        struct ack_params p = {.tokens = t.tokens,
+                               .n = t.n,
+                               .cut = t.cut,
+                               .result = a->result,
+                               .usage = buf_slice(&usage)};
         rc = engine_ack(c->engine, c->gather, &p, c->now, token_reply, &t,
                         &c->e);
-        rc = token_replies_end(&t, rc);
+        rc = token_list_end(&t, rc);
     }
     buf_release(&usage);
-    if (tokens != &one)
-        mem_free(tokens);
     return rc;
 }
 

@@ -2,7 +2,6 @@
 #include "commands/command.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
-#include "util/alloc.h"
 
 struct nack_args {
     uint64_t given[2];
@@ -45,22 +44,21 @@ static enum err nack_exec(struct cmd_ctx *c)
                            "JOB.NACK: %s and SNOOZE exclude each other: what "
                            "is put off is no execution",
                            of_executions[i]);
-    struct token_replies t;
+    struct token_list t;
     struct buf usage = {0};
-    struct slice *tokens = mem_alloc((a->also.n + 1) * sizeof(*tokens));
-    enum err rc = words_join(c, a->token, &a->also, tokens, TOKENS_MAX, &p.n);
-    p.tokens = tokens;
+    enum err rc = usage_words(c, a->usage, a->usage_n, &usage);
     if (rc == ERR_OK)
-        rc = usage_words(c, a->usage, a->usage_n, &usage);
+        rc = token_list_begin(&t, c, a->token, &a->also);
     if (rc == ERR_OK) {
+        p.tokens = t.tokens;
+        p.n = t.n;
+        p.cut = t.cut;
         p.usage = buf_slice(&usage);
-        token_replies_begin(&t, c, p.n);
         rc = engine_nack(c->engine, c->gather, &p, c->now, token_reply, &t,
                          &c->e);
-        rc = token_replies_end(&t, rc);
+        rc = token_list_end(&t, rc);
     }
     buf_release(&usage);
-    mem_free(tokens);
     return rc;
 }
 

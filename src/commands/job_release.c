@@ -2,7 +2,6 @@
 #include "commands/command.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
-#include "util/alloc.h"
 
 struct release_args {
     uint64_t given[2];
@@ -14,18 +13,13 @@ struct release_args {
 static enum err release_exec(struct cmd_ctx *c)
 {
     struct release_args *a = c->args;
-    struct slice *tokens = mem_alloc((a->also.n + 1) * sizeof(*tokens));
-    struct token_replies t;
-    uint32_t n;
-    enum err rc = words_join(c, a->token, &a->also, tokens, TOKENS_MAX, &n);
-    if (rc == ERR_OK) {
-        token_replies_begin(&t, c, n);
-        rc = engine_release(c->engine, c->gather, tokens, n, c->now,
-                            token_reply, &t, &c->e);
-        rc = token_replies_end(&t, rc);
-    }
-    mem_free(tokens);
-    return rc;
+    struct token_list t;
+    enum err rc = token_list_begin(&t, c, a->token, &a->also);
+    if (rc != ERR_OK)
+        return rc;
+    rc = engine_release(c->engine, c->gather, t.tokens, t.n, t.cut, c->now,
+                        token_reply, &t, &c->e);
+    return token_list_end(&t, rc);
 }
 
 static const struct arg args[] = {

@@ -105,27 +105,73 @@ enum err words_join(struct cmd_ctx *c, struct slice first,
     return ERR_OK;
 }
 
-void token_replies_begin(struct token_replies *t, struct cmd_ctx *c, uint32_t n)
+/* How many of those that are left are tried now. */
+static uint32_t part_len(const struct token_list *t)
 {
-    *t = (struct token_replies){.c = c, .n = n};
-    if (n > 1)
-        reply_array(c->reply, n);
+    const struct list_progress *at = &t->c->list;
+    uint32_t left = t->total - at->done;
+    uint32_t most = t->c->whole     ? TOKENS_MAX
+                    : at->part == 0 ? PART_MAX
+                                    : at->part;
+    return left < most ? left : most;
+}
+
+enum err token_list_begin(struct token_list *t, struct cmd_ctx *c,
+                          struct slice first, const struct opt_list *also)
+{
+    if (also->n >= TOKENS_MAX)
+        return err_set(&c->e, ERR_LIMIT,
+                       "ALSO names %u; at most %u are allowed",
+                       (unsigned)also->n, (unsigned)TOKENS_MAX - 1);
+    t->c = c;
+    t->total = 1 + also->n;
+    t->first = ERR_OK;
+    t->n = part_len(t);
+    t->part = t->n;
+    t->cut = c->whole || t->total <= WHOLE_MAX ? NULL : &t->part;
+    t->tokens =
+        t->n <= PART_MAX ? t->words : mem_alloc(t->n * sizeof(struct slice));
+    for (uint32_t i = 0; i < t->n; i++) {
+        uint32_t at = c->list.done + i;
+        t->tokens[i] = at == 0 ? first : also->words[at - 1];
+    }
+    if (t->total > 1 && c->list.done == 0)
+        reply_array(c->reply, t->total);
+    return ERR_OK;
 }
 
 void token_reply(void *ud, uint32_t i, enum err rc, const char *why)
 {
-    struct token_replies *t = ud;
+    struct token_list *t = ud;
     (void)i;
     (void)why; /* is in c->e */
-    if (t->n == 1)
+    if (t->total == 1)
         t->first = rc;
     else
         reply_str(t->c->reply, rc == ERR_OK ? "OK" : err_prefix(rc));
 }
 
-enum err token_replies_end(struct token_replies *t, enum err rc)
+/* A part that was cut because its rows or its jobs cost so much says how long
+ * the next one may be; they grow again by themselves. */
+static enum err part_end(struct token_list *t, enum err rc)
 {
-    if (rc != ERR_OK || t->n > 1)
+    struct list_progress *at = &t->c->list;
+    if (rc == ERR_PENDING)
+        at->part = t->part;
+    if (rc != ERR_OK)
+        return rc;
+    at->part = t->part < PART_MAX / 2 ? t->part * 2 : PART_MAX;
+    at->done += t->part;
+    return at->done < t->total ? cmd_more(t->c) : ERR_OK;
+}
+
+enum err token_list_end(struct token_list *t, enum err rc)
+{
+    if (t->tokens != t->words)
+        mem_free(t->tokens);
+    if (t->cut != NULL)
+        return part_end(t, rc);
+    if (rc != ERR_OK || t->total > 1)
         return rc;
     if (t->first == ERR_OK)
         reply_ok(t->c->reply);
@@ -135,24 +181,15 @@ enum err token_replies_end(struct token_replies *t, enum err rc)
 enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,
                      struct slice first, const struct opt_list *also)
 {
-    struct slice one = first, *jobs = &one;
-    struct token_replies t;
-    enum err rc = ERR_OK;
-    p->n = 1;
-    if (also->n > 0) {
-        jobs = mem_alloc((also->n + 1) * sizeof(*jobs));
-        rc = words_join(c, first, also, jobs, TOKENS_MAX, &p->n);
-    }
-    p->jobs = jobs;
-    if (rc == ERR_OK) {
-        token_replies_begin(&t, c, p->n);
-        rc = engine_manage(c->engine, c->gather, p, c->now, token_reply, &t,
-                           &c->e);
-        rc = token_replies_end(&t, rc);
-    }
-    if (jobs != &one)
-        mem_free(jobs);
-    return rc;
+    struct token_list t;
+    enum err rc = token_list_begin(&t, c, first, also);
+    if (rc != ERR_OK)
+        return rc;
+    p->jobs = t.tokens;
+    p->n = t.n;
+    p->cut = t.cut;
+    rc = engine_manage(c->engine, c->gather, p, c->now, token_reply, &t, &c->e);
+    return token_list_end(&t, rc);
 }
 
 void reply_job_head(struct reply *r, const struct job_view *v)

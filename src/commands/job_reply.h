@@ -31,24 +31,36 @@ MUST_USE enum err words_join(struct cmd_ctx *c, struct slice first,
                              const struct opt_list *also, struct slice *out,
                              uint32_t max, uint32_t *n);
 
-/* Answers for tokens: with a single one OK or the error, with several an array
- * of OK and error words. Use: token_replies_begin(), the engine's verb with
- * token_reply() and the struct, then return token_replies_end(). */
-struct token_replies {
+/* A command on the tokens or ids `first` and `also`: with a single one its
+ * reply is OK or the error, with several an array of OK and error words.
+ *
+ * A long list is worked off in parts, each with its own rows and its own place
+ * in an entry, and others have their turn between two of them. Use:
+ * token_list_begin(); the engine's verb with words, n and cut of the struct,
+ * and with token_reply(); then return token_list_end(). */
+#define TOKENS_MAX 10000 /* of one command */
+#define PART_MAX 256     /* of them at a time */
+#define WHOLE_MAX 8      /* so few cannot be cut */
+
+struct token_list {
     struct cmd_ctx *c;
-    uint32_t n;
+    uint32_t total, n;
+    struct slice words[PART_MAX];
+    struct slice *tokens; /* `words`, or allocated if it must not be cut */
+    uint32_t *cut;        /* NULL: it must not */
+    uint32_t part;
     enum err first;
 };
-void token_replies_begin(struct token_replies *t, struct cmd_ctx *c,
-                         uint32_t n);
+MUST_USE enum err token_list_begin(struct token_list *t, struct cmd_ctx *c,
+                                   struct slice first,
+                                   const struct opt_list *also);
 void token_reply(void *ud, uint32_t i, enum err rc, const char *why);
-enum err token_replies_end(struct token_replies *t, enum err rc);
+enum err token_list_end(struct token_list *t, enum err rc);
 
 /* Do p->verb with `first` and the jobs of `also`; answers like those above. */
 enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,
                      struct slice first, const struct opt_list *also);
 
-#define TOKENS_MAX 10000 /* of one command */
-#define IDS_MAX 1000     /* to look up, in all buckets if they are unknown */
+#define IDS_MAX 1000 /* to look up, in all buckets if they are unknown */
 
 #endif

@@ -7,6 +7,8 @@
 /* A slice ends after so much time, or when the entry has so many bytes: jobs
  * may be large, and an entry has its limit. */
 #define SLICE_US 1000
+#define REHEARSAL_US 250
+#define CUT_STEP 4 /* jobs between two looks at the watch */
 #define SLICE_BYTES ((size_t)1 << 20)
 
 void engine_config_default(struct engine_config *c)
@@ -146,6 +148,18 @@ void slice_begin(struct engine *e)
 bool slice_full(const struct engine *e)
 {
     return store_entry_bytes(e->store) >= SLICE_BYTES;
+}
+
+void cut_begin(struct engine *e, struct gather *g)
+{
+    gather_defer(g);
+    if (e->watch != NULL)
+        e->slice_ends_us = e->watch(e->watch_ud) + REHEARSAL_US;
+}
+
+bool cut_here(const struct engine *e, uint32_t i)
+{
+    return i % CUT_STEP == CUT_STEP - 1 && slice_over(e);
 }
 
 enum err entry_has_room(const struct engine *e, size_t more, struct errbuf *err)

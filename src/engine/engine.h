@@ -240,9 +240,14 @@ void engine_client_gone(struct engine *e, uint64_t client_id, struct now now);
  * STALE, in this order of examination; SYNTAX for what is no token). */
 typedef void (*token_fn)(void *ud, uint32_t i, enum err rc, const char *why);
 
+/* A list is worked off as a whole, or, with `cut`, as far as fits into a slice
+ * of time: then *cut says how many from its beginning were answered for, or, if
+ * ERR_PENDING, with how many to call again. Rows that are not in memory are
+ * left to the reader. Call again behind others for the rest. */
 struct ack_params {
     const struct slice *tokens;
     uint32_t n;
+    uint32_t *cut;
     struct slice result; /* kept with the job; of all tokens */
     struct slice usage;  /* words, name and number in turn; of all tokens */
 };
@@ -255,6 +260,7 @@ MUST_USE enum err engine_ack(struct engine *e, struct gather *g,
 struct nack_params {
     const struct slice *tokens;
     uint32_t n;
+    uint32_t *cut;
     struct slice error, type, stack, usage;
     int64_t code;
     bool has_delay, permanent, snooze; /* snooze: delay_ms, uncounted */
@@ -269,8 +275,8 @@ MUST_USE enum err engine_nack(struct engine *e, struct gather *g,
 /* Give back uncounted, to the old place. */
 MUST_USE enum err engine_release(struct engine *e, struct gather *g,
                                  const struct slice *tokens, uint32_t n,
-                                 struct now now, token_fn fn, void *ud,
-                                 struct errbuf *err);
+                                 uint32_t *cut, struct now now, token_fn fn,
+                                 void *ud, struct errbuf *err);
 
 enum lease_order { ORDER_CONTINUE, ORDER_CANCEL, ORDER_LOST };
 typedef void (*extend_fn)(void *ud, uint32_t i, uint64_t left_ms,
@@ -311,6 +317,7 @@ struct manage_params {
     enum manage_verb verb;
     const struct slice *jobs; /* ids or names */
     uint32_t n;
+    uint32_t *cut;     /* as in ack_params */
     bool has_force;    /* CANCEL of a running job: end it by force ... */
     uint64_t force_ms; /* ... after so long; else config.cancel_force_ms */
 };

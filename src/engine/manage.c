@@ -256,25 +256,43 @@ static enum err prepare(struct engine *e, struct gather *g,
     return rc == ERR_OK ? manage_examine(e, g, a, id, now, err) : rc;
 }
 
+/* Ask for the rows of all, or of as many as there is time for. */
+static enum err rehearse(struct engine *e, struct gather *g,
+                         const struct manage *a, const struct manage_params *p,
+                         uint32_t *n, struct now now, struct errbuf *err)
+{
+    enum err rc = ERR_OK;
+    struct id id;
+    if (p->cut != NULL)
+        cut_begin(e, g);
+    for (uint32_t i = 0; i < *n; i++) {
+        if (prepare(e, g, a, p->jobs[i], now, &id, err) == ERR_PENDING)
+            rc = ERR_PENDING;
+        if (p->cut != NULL && cut_here(e, i))
+            *n = i + 1;
+    }
+    return rc;
+}
+
 enum err engine_manage(struct engine *e, struct gather *g,
                        const struct manage_params *p, struct now now,
                        token_fn fn, void *ud, struct errbuf *err)
 {
     struct manage a = {p->verb, p->has_force, p->force_ms};
     struct id id;
-    bool pending = false;
+    uint32_t n = p->n;
     if (p->has_force && p->force_ms > DURATION_MS_MAX)
         return err_set(err, ERR_LIMIT, "FORCE of more than 100 years");
     /* One job needs no rehearsal. */
-    for (uint32_t i = 0; p->n > 1 && i < p->n; i++)
-        if (prepare(e, g, &a, p->jobs[i], now, &id, err) == ERR_PENDING)
-            pending = true;
-    if (pending)
-        return ERR_PENDING;
-    for (uint32_t i = 0; i < p->n; i++) {
+    enum err all = n > 1 ? rehearse(e, g, &a, p, &n, now, err) : ERR_OK;
+    if (p->cut != NULL)
+        *p->cut = n;
+    if (all != ERR_OK)
+        return all;
+    for (uint32_t i = 0; i < n; i++) {
         enum err rc = prepare(e, g, &a, p->jobs[i], now, &id, err);
         struct gather *use = g;
-        if (rc == ERR_PENDING && p->n > 1) {
+        if (rc == ERR_PENDING && n > 1) {
             /* An earlier job changed what this one needs: read blocking. */
             use = NULL;
             rc = prepare(e, NULL, &a, p->jobs[i], now, &id, err);

@@ -89,23 +89,40 @@ static const struct token *parse_all(struct engine *e,
 
 #define AHEAD 4 /* tokens: long enough for a job to come from memory */
 
+/* Ask for the rows of all, or of as many as there is time for. */
+static enum err rehearse(struct engine *e, struct gather *g,
+                         const struct act *a, const struct token *tokens,
+                         uint32_t *n, bool may_cut, struct errbuf *err)
+{
+    enum err rc = ERR_OK;
+    struct job *j;
+    if (may_cut)
+        cut_begin(e, g);
+    for (uint32_t i = 0; i < *n; i++) {
+        if (i + AHEAD < *n && tokens[i + AHEAD].n > 0)
+            job_expect(e, &tokens[i + AHEAD].id);
+        if (prepare(e, g, a, &tokens[i], &j, err) == ERR_PENDING)
+            rc = ERR_PENDING;
+        if (may_cut && cut_here(e, i))
+            *n = i + 1;
+    }
+    return rc;
+}
+
 static enum err for_each(struct engine *e, struct gather *g,
-                         const struct slice *texts, uint32_t n,
+                         const struct slice *texts, uint32_t n, uint32_t *cut,
                          const struct act *a, struct now now, token_fn fn,
                          void *ud, struct errbuf *err)
 {
     const struct token *tokens = parse_all(e, texts, n);
     struct job *j;
-    bool pending = false;
     /* One token needs no rehearsal. */
-    for (uint32_t i = 0; n > 1 && i < n; i++) {
-        if (i + AHEAD < n && tokens[i + AHEAD].n > 0)
-            job_expect(e, &tokens[i + AHEAD].id);
-        if (prepare(e, g, a, &tokens[i], &j, err) == ERR_PENDING)
-            pending = true;
-    }
-    if (pending)
-        return ERR_PENDING;
+    enum err all =
+        n > 1 ? rehearse(e, g, a, tokens, &n, cut != NULL, err) : ERR_OK;
+    if (cut != NULL)
+        *cut = n;
+    if (all != ERR_OK)
+        return all;
     for (uint32_t i = 0; i < n; i++) {
         enum err rc = prepare(e, g, a, &tokens[i], &j, err);
         if (rc == ERR_PENDING) {
@@ -136,7 +153,7 @@ enum err engine_ack(struct engine *e, struct gather *g,
         return err_set(
             err, ERR_LIMIT, "RESULT has %zu bytes; at most %llu are allowed",
             p->result.len, (unsigned long long)e->config.payload_max);
-    return for_each(e, g, p->tokens, p->n, &a, now, fn, ud, err);
+    return for_each(e, g, p->tokens, p->n, p->cut, &a, now, fn, ud, err);
 }
 
 enum err engine_nack(struct engine *e, struct gather *g,
@@ -153,15 +170,16 @@ enum err engine_nack(struct engine *e, struct gather *g,
         if (p->close_ms > TIME_MS_MAX)
             return err_set(err, ERR_LIMIT, "UNTIL lies behind the year 9999");
     }
-    return for_each(e, g, p->tokens, p->n, &a, now, fn, ud, err);
+    return for_each(e, g, p->tokens, p->n, p->cut, &a, now, fn, ud, err);
 }
 
 enum err engine_release(struct engine *e, struct gather *g,
-                        const struct slice *tokens, uint32_t n, struct now now,
-                        token_fn fn, void *ud, struct errbuf *err)
+                        const struct slice *tokens, uint32_t n, uint32_t *cut,
+                        struct now now, token_fn fn, void *ud,
+                        struct errbuf *err)
 {
     struct act a = {.verb = VERB_RELEASE};
-    return for_each(e, g, tokens, n, &a, now, fn, ud, err);
+    return for_each(e, g, tokens, n, cut, &a, now, fn, ud, err);
 }
 
 /* A renewal looks at memory alone: what is not leased is lost. */

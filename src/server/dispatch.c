@@ -129,6 +129,8 @@ static void fill(struct cmd_ctx *ctx, struct parked *p, struct client *c,
     ctx->client_name = c->name == NULL ? SLICE_EMPTY : slice_str(c->name);
     ctx->client_id = c->id;
     ctx->leased = &s->leased;
+    ctx->list = p->list;
+    ctx->whole = ctx->more = false;
     ctx->host = c;
     buf_clear(&s->leased);
 }
@@ -157,6 +159,29 @@ static enum err exec_command(struct cmd_ctx *ctx)
     return ctx->cmd->exec(ctx);
 }
 
+/* A list goes on later: what it has answered so far must not leave before, for
+ * other things are written to the client meanwhile. */
+static void keep_reply(struct parked *p, const struct cmd_ctx *ctx, size_t at)
+{
+    const struct buf *out = &ctx_client(ctx)->out;
+    p->list = ctx->list;
+    if (!ctx->more)
+        return;
+    ctx_client(ctx)->server->tick_dirty = true;
+    if (!out->failed)
+        buf_add(&p->reply, out->data + at, out->len - at);
+}
+
+static void join_reply(struct parked *p, size_t at)
+{
+    struct buf *out = &p->client->out;
+    if (out->failed)
+        return; /* the gate gives the client up */
+    buf_add(&p->reply, out->data + at, out->len - at);
+    out->len = at;
+    buf_add_slice(out, buf_slice(&p->reply));
+}
+
 /* Run in the frame `p`. The client may be in `closing` afterwards. */
 static void run(struct parked *p, struct cmd_ctx *ctx,
                 const struct cmd_entry *entry)
@@ -180,15 +205,22 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
     server_clock(s);
     p->us += s->now_us - start_us;
 
+    if (rc == ERR_PENDING)
+        keep_reply(p, ctx, at);
     if (rc != ERR_OK)
         c->out.len = at;
+    else if (p->reply.len > 0)
+        join_reply(p, at);
     if (rc == ERR_PENDING) {
         if (c->out.failed)
             client_touch(c); /* the gate gives it up, and the caller with it */
         else
             gate_add(c, from, false);
         park(p, c, entry, ctx->argv, ctx->argc,
-             ctx->blocked ? PARK_BLOCKED : PARK_ROWS, ctx->deadline_mono_ms);
+             ctx->blocked ? PARK_BLOCKED
+             : ctx->more  ? PARK_MORE
+                          : PARK_ROWS,
+             ctx->deadline_mono_ms);
         return;
     }
     if (rc != ERR_OK) {
@@ -324,6 +356,7 @@ static enum err inner_exec(struct cmd_ctx *ctx, const struct cmd_ctx *outer,
     ctx->argv = argv;
     ctx->argc = argc;
     ctx->may_block = false;
+    ctx->whole = true;
     ctx->gather = gather;
     enum err rc = check(c, entry, argc, &ctx->e);
     if (rc == ERR_OK)

@@ -6,6 +6,8 @@
 #include "server/server.h"
 #include "util/alloc.h"
 
+enum { MORE_US = 1000 }; /* a slice for all long lists of a turn */
+
 bool park_less(const struct heap_node *a, const struct heap_node *b)
 {
     return CONTAINER_OF(a, struct parked, deadline)->deadline_mono_ms <
@@ -96,6 +98,8 @@ void park(struct parked *p, struct client *c, const struct cmd_entry *entry,
     ASSERT(c->parked == p);
     if (why == PARK_BLOCKED && p->why != PARK_BLOCKED)
         s->stats.parked_blocked++;
+    else if (why == PARK_MORE)
+        s->stats.lists_cut++;
     else if (why == PARK_ROWS)
         s->stats.parked_rows++;
     set_why(p, why);
@@ -107,6 +111,8 @@ void park(struct parked *p, struct client *c, const struct cmd_entry *entry,
         backend_fetch(s, p->gather, on_rows, p);
     else
         backend_gather_release(s, p->gather);
+    if (why == PARK_MORE)
+        list_append(&s->more, &p->run);
 }
 
 void park_end(struct parked *p)
@@ -127,6 +133,7 @@ void park_end(struct parked *p)
     heap_remove(&s->deadlines, &p->deadline);
     list_remove(&p->run);
     backend_gather_free(s, &p->gather);
+    buf_release(&p->reply);
     mem_free(p->argv);
     p->magic = 0;
     mem_free(p);
@@ -172,6 +179,19 @@ void park_run(struct server *s)
         struct parked *p = CONTAINER_OF(n, struct parked, run);
         CHECK_OBJ(p, PARKED);
         dispatch_again(p);
+    }
+}
+
+void park_more(struct server *s)
+{
+    struct list *n;
+    uint64_t until_us = s->now_us + MORE_US;
+    while (s->now_us < until_us && (n = list_pop(&s->more)) != NULL) {
+        struct parked *p = CONTAINER_OF(n, struct parked, run);
+        CHECK_OBJ(p, PARKED);
+        dispatch_again(p);
+        if (backend_entry_bytes(s) >= s->cf->tick_max_bytes)
+            break;
     }
 }
 

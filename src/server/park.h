@@ -4,6 +4,7 @@
  *       |  rows are missing: store_fetch() ..... store_poll() ---.
  *       |  cmd_block(): engine's lists ......... waiter.wake() --+--> run list
  *       |  ......................................deadline -------'       |
+ *       |  cmd_more(): the next slice of this or the next turn ---.      |
  *       '------------------------- park_run(): exec starts over <--------'
  *
  * A parked caller owns copies of its words, its gather and its place in the
@@ -17,6 +18,7 @@
  * Invariants:
  *  1. A client has at most one parked caller; it is c->parked.
  *  2. The run list is FIFO and is emptied before newer commands are run.
+ *     Long lists take turns, and have a millisecond of each turn of the loop.
  *  3. When a parked caller ends, for whatever reason, its waiter stands in no
  *     list of the engine and no fetch of it is under way.
  */
@@ -26,8 +28,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "commands/command.h"
 #include "commands/registry.h"
 #include "engine/waiter.h"
+#include "util/buf.h"
 #include "util/heap.h"
 #include "util/list.h"
 #include "util/slice.h"
@@ -38,7 +42,7 @@ struct client;
 struct gather;
 struct server;
 
-enum park_why { PARK_NOT, PARK_ROWS, PARK_BLOCKED };
+enum park_why { PARK_NOT, PARK_ROWS, PARK_BLOCKED, PARK_MORE };
 
 struct parked {
     OBJ_MAGIC;
@@ -52,7 +56,9 @@ struct parked {
     struct waiter waiter;
     struct heap_node deadline;
     uint64_t deadline_mono_ms; /* 0 = none yet; UINT64_MAX = for ever */
-    struct list run;
+    struct list run;           /* PARK_MORE: in the list `more` */
+    struct list_progress list; /* of a long list, and the reply so far: */
+    struct buf reply;
     bool timed_out;
     bool unblocked_error; /* CLIENT UNBLOCK ... ERROR: fails when it runs */
     uint64_t us;          /* spent in exec so far */
@@ -83,6 +89,9 @@ bool park_time_out(struct client *c);
 void park_deadlines(struct server *s);
 /* Start over all on the run list. */
 void park_run(struct server *s);
+
+/* Go on with long lists, for a slice of time or until the entry is full. */
+void park_more(struct server *s);
 
 void park_release(struct server *s);
 

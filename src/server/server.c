@@ -93,6 +93,7 @@ struct server *server_bare(struct conf *conf)
     list_init(&s->sliced);
     list_init(&s->held);
     list_init(&s->run);
+    list_init(&s->more);
     heap_init(&s->deadlines, park_less);
     map_init(&s->by_id, client_id_eq);
     make_run_id(s);

@@ -66,6 +66,7 @@ struct server_stats {
     uint64_t query_limit_closed, output_limit_closed, timed_out_closed;
     uint64_t no_memory_closed;
     uint64_t parked_rows, parked_blocked; /* callers parked, in total */
+    uint64_t lists_cut;     /* parts of long lists that were not the last */
     uint64_t gate_waits;    /* replies that could not leave with their tick */
     uint64_t undone_leases; /* the connection was gone before the reply left */
     uint64_t reaps_delayed; /* leases spared while sockets were drained */
@@ -155,6 +156,7 @@ struct server {
     struct list held;    /* struct client.held: reading has stopped */
 
     struct list run;       /* struct parked.run: to be started over */
+    struct list more;      /* struct parked.run: lists that go on */
     struct heap deadlines; /* struct parked.deadline */
 
     struct now now;  /* read once per wake-up of the loop */

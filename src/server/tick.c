@@ -87,8 +87,8 @@ static uint64_t wait_until(struct server *s)
     struct heap_node *n = heap_top(&s->deadlines);
     if (s->state == SERVER_LOADING || s->more_due || s->tick_dirty ||
         !list_empty(&s->resume) || !list_empty(&s->sliced) ||
-        !list_empty(&s->run) || !list_empty(&s->dirty) ||
-        !list_empty(&s->closing))
+        !list_empty(&s->run) || !list_empty(&s->more) ||
+        !list_empty(&s->dirty) || !list_empty(&s->closing))
         return 0;
     if (n != NULL) {
         uint64_t ms =
@@ -172,7 +172,8 @@ static void load(struct server *s)
 /* What a drain waits for: every reply of work that was accepted has left. */
 static void drain(struct server *s)
 {
-    bool all = backend_acked(s) >= backend_last(s) && gate_all_sent(s);
+    bool all = backend_acked(s) >= backend_last(s) && gate_all_sent(s) &&
+               list_empty(&s->more);
     if (!all && !s->shutdown_now && s->now.mono_ms < s->drain_until_ms)
         return;
     if (!all)
@@ -204,6 +205,7 @@ void server_turn(struct server *s)
     clients_continue(s);
     run_engine(s, reap);
     park_run(s);
+    park_more(s);
     server_free_closing(s);
     if (s->hooks.tick != NULL)
         s->hooks.tick(s);

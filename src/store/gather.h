@@ -69,6 +69,7 @@ struct gather {
     struct content *content; /* NULL: nothing yet */
     struct generation *pin;
     struct fetch *fetch;
+    bool deferred; /* rows are left to the reader */
 };
 
 struct content *content_new(void);

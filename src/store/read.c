@@ -56,8 +56,12 @@ static enum err get_base(struct store *s, struct gather *g, enum family f,
         if (w != NULL && w->fetched)
             return get_fetched(w, value, e);
     }
-    s->stats.base_reads++;
-    rc = s->b->ops->read(s->b, BASE_MEMORY, f, key, arena_of(s, g), value, e);
+    rc = ERR_PENDING;
+    if (g == NULL || !g->deferred) {
+        s->stats.base_reads++;
+        rc = s->b->ops->read(s->b, BASE_MEMORY, f, key, arena_of(s, g), value,
+                             e);
+    }
     if (rc != ERR_PENDING)
         return rc;
     if (g != NULL) {

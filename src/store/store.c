@@ -345,11 +345,17 @@ void gather_release(struct gather *g)
         g->fetch = NULL;
     }
     content_free(&g->content);
+    g->deferred = false;
     if (g->pin != NULL) {
         ASSERT(g->pin->pins > 0);
         g->pin->pins--;
         g->pin = NULL;
     }
+}
+
+void gather_defer(struct gather *g)
+{
+    g->deferred = true;
 }
 
 void gather_free(struct gather **gp)

@@ -145,6 +145,8 @@ MUST_USE enum err store_scan_back(struct store *s, struct gather *g,
 MUST_USE enum err store_get_later(struct store *s, struct gather *g,
                                   enum family f, struct slice key,
                                   struct slice *value, struct errbuf *e);
+/* Let store_get() with this gather do so, until it is released. */
+void gather_defer(struct gather *g);
 /* Have the next fetch of the gather bring these rows, without a look whether
  * they are at hand: for what will be read soon. */
 void store_wish_scan(struct store *s, struct gather *g, enum family f,

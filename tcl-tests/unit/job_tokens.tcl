@@ -41,6 +41,31 @@ start_server {tags {jobs}} {
             [regsub {#1\.} [lindex [leased] 1] {#9.}]]
         assert_equal completed [r job.state $b]
     }
+    test {a long list is worked off in parts, and answers for each} {
+        set unknown 01J8ZQ4W2H0000000000000001
+        set cut [info_field lists_cut]
+        foreach {command word} [list job.cancel $unknown job.delete $unknown \
+                                    job.ack $unknown#1.1 job.nack $unknown#1.1 \
+                                    job.release $unknown#1.1] {
+            set words [lrepeat 1999 $word]
+            set id [r job.add q x]
+            set mine [expr {[string match *#* $word] ?
+                            [dict get [lindex [r job.lease q] 0] token] : $id}]
+            set got [r $command $word ALSO {*}$words $mine]
+            assert_equal [concat [lrepeat 2000 NOTFOUND] OK] $got
+            catch {r job.cancel $id}
+        }
+        # 2,001 of at most 256 at a time: eight parts, seven cuts each.
+        assert {[info_field lists_cut] >= $cut + 35}
+    }
+    test {inside MULTI a list is one entry} {
+        set unknown 01J8ZQ4W2H0000000000000001
+        set cut [info_field lists_cut]
+        r multi
+        r job.cancel $unknown ALSO {*}[lrepeat 999 $unknown]
+        assert_equal [list [lrepeat 1000 NOTFOUND]] [r exec]
+        assert_equal $cut [info_field lists_cut]
+    }
     test {nothing is kept of a job with KEEP 0, yet the ACK may be repeated} {
         lassign [leased KEEP 0] id token
         assert_equal OK [r job.ack $token]

@@ -196,7 +196,7 @@ static enum err run_verb(struct world *w, struct op *op)
         return engine_nack(w->engine, op->gather, &nack, w->now, on_verdict, &a,
                            &w->e);
     case OP_RELEASE:
-        return engine_release(w->engine, op->gather, &token, 1, w->now,
+        return engine_release(w->engine, op->gather, &token, 1, NULL, w->now,
                               on_verdict, &a, &w->e);
     default:
         return engine_extend(w->engine, &token, 1, 0, w->now, on_extend, &a,

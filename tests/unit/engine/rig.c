@@ -228,8 +228,8 @@ enum err rig_nack(struct rig *r, struct slice token)
 
 enum err rig_release(struct rig *r, struct slice token)
 {
-    while (engine_release(r->engine, r->gather, &token, 1, r->now, on_verdict,
-                          r, &r->err) == ERR_PENDING)
+    while (engine_release(r->engine, r->gather, &token, 1, NULL, r->now,
+                          on_verdict, r, &r->err) == ERR_PENDING)
         rig_fetch(r);
     gather_release(r->gather);
     rig_step(r);

@@ -271,8 +271,9 @@ static void end_lease(struct law *l, uint32_t i)
     enum err rc;
     if (below(l, 4) == 0) {
         j->phase = WAITS;
-        while ((rc = engine_release(l->engine, l->gather, &token, 1, l->now,
-                                    on_verdict, l, &l->err)) == ERR_PENDING)
+        while ((rc = engine_release(l->engine, l->gather, &token, 1, NULL,
+                                    l->now, on_verdict, l, &l->err)) ==
+               ERR_PENDING)
             fetch(l);
     } else if (below(l, 8) == 0) {
         j->phase = WAITS;

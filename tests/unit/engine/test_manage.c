@@ -484,6 +484,87 @@ static void words_that_name_no_job_are_refused_one_by_one(void **state)
     assert_int_equal(rig_manage_all(r, &p), ERR_LIMIT);
 }
 
+/* --- lists --------------------------------------------------------------- */
+
+#define LISTED 40
+
+static uint64_t hurried_watch(void *ud)
+{
+    return *(uint64_t *)ud += 100; /* us pass between two looks */
+}
+
+static void on_answer(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    (void)i;
+    (void)why;
+    assert_int_equal(rc, ERR_OK);
+    ++*(uint32_t *)ud;
+}
+
+static void list_jobs(struct rig *r, char (*texts)[ID_TEXT_LEN],
+                      struct slice *jobs)
+{
+    for (uint32_t i = 0; i < LISTED; i++) {
+        struct id id = rig_add(r, "q", "x", NULL).id;
+        id_text(&id, texts[i]);
+        jobs[i] = slice_of(texts[i], ID_TEXT_LEN);
+    }
+}
+
+static void a_list_is_cut_where_its_time_ends(void **state)
+{
+    struct rig *r = *state;
+    uint64_t us = 0;
+    char texts[LISTED][ID_TEXT_LEN];
+    struct slice jobs[LISTED];
+    uint32_t cut = 0, answers = 0, parts = 0, at = 0;
+    list_jobs(r, texts, jobs);
+    engine_set_watch(r->engine, hurried_watch, &us);
+    for (; at < LISTED; at += cut, parts++) {
+        struct manage_params p = {.verb = MANAGE_HOLD,
+                                  .jobs = jobs + at,
+                                  .n = LISTED - at,
+                                  .cut = &cut};
+        assert_int_equal(engine_manage(r->engine, r->gather, &p, r->now,
+                                       on_answer, &answers, &r->err),
+                         ERR_OK);
+        assert_in_range(cut, 1, 12); /* 250 us are three looks */
+        assert_int_equal(answers, at + cut);
+        rig_step(r);
+    }
+    assert_true(parts > 2);
+    assert_int_equal(count(r, JOB_HELD), LISTED);
+    /* Without `cut`, time does not matter. */
+    struct manage_params whole = {
+        .verb = MANAGE_UNHOLD, .jobs = jobs, .n = LISTED};
+    assert_int_equal(engine_manage(r->engine, r->gather, &whole, r->now,
+                                   on_answer, &answers, &r->err),
+                     ERR_OK);
+    assert_int_equal(count(r, JOB_READY), LISTED);
+    engine_set_watch(r->engine, NULL, NULL);
+}
+
+static void
+a_list_that_may_be_cut_leaves_its_reading_to_the_reader(void **state)
+{
+    struct rig *r = *state;
+    struct slice jobs[LISTED];
+    struct store_stats before, after;
+    uint32_t cut = 0;
+    for (uint32_t i = 0; i < LISTED; i++)
+        jobs[i] = SLICE_LIT("01J8ZQ4W2H0000000000000001"); /* never existed */
+    struct manage_params p = {
+        .verb = MANAGE_CANCEL, .jobs = jobs, .n = LISTED, .cut = &cut};
+    store_get_stats(r->store, &before);
+    enum err rc =
+        engine_manage(r->engine, r->gather, &p, r->now, NULL, NULL, &r->err);
+    assert_int_equal(rc, ERR_PENDING);
+    assert_int_equal(cut, LISTED);
+    store_get_stats(r->store, &after);
+    assert_int_equal(after.base_reads, before.base_reads);
+    gather_release(r->gather);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
@@ -509,6 +590,8 @@ int main(void)
         T(new_deadlines_take_the_place_of_the_old_ones),
         T(what_cannot_be_changed_is_named),
         T(words_that_name_no_job_are_refused_one_by_one),
+        T(a_list_is_cut_where_its_time_ends),
+        T(a_list_that_may_be_cut_leaves_its_reading_to_the_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

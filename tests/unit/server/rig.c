@@ -105,6 +105,25 @@ static enum err big_exec(struct cmd_ctx *c)
     return ERR_OK;
 }
 
+static enum err list_exec(struct cmd_ctx *c)
+{
+    struct server *s = ctx_client(c)->server;
+    uint64_t begin_us = s->now_us;
+    if (c->list.done == 0)
+        reply_array(c->reply, 3);
+    if (c->list.done == 1) {
+        enum err rc = get_exec(c);
+        if (rc != ERR_OK)
+            return rc;
+    } else {
+        reply_int(c->reply, c->list.done);
+    }
+    while (s->now_us - begin_us < 1100)
+        server_clock(s);
+    c->list.done++;
+    return c->list.done < 3 && !c->whole ? cmd_more(c) : ERR_OK;
+}
+
 #define RIG_COMMAND(ident, full_name, cmd_flags, arg_table, exec_fn) \
     static const struct command ident = {                            \
         .name = full_name,                                           \
@@ -123,9 +142,10 @@ RIG_COMMAND(t_wait, "T.WAIT", CMD_READONLY | CMD_BLOCKING, word_arg, wait_exec);
 RIG_COMMAND(t_wake, "T.WAKE", CMD_WRITE, NULL, wake_exec);
 RIG_COMMAND(t_lease, "T.LEASE", CMD_WRITE, word_arg, lease_exec);
 RIG_COMMAND(t_big, "T.BIG", CMD_FREE, word_arg, big_exec);
+RIG_COMMAND(t_list, "T.LIST", CMD_WRITE, word_arg, list_exec);
 
 static const struct command *const rig_commands[] = {
-    &t_free, &t_put, &t_get, &t_wait, &t_wake, &t_lease, &t_big, NULL,
+    &t_free, &t_put, &t_get, &t_wait, &t_wake, &t_lease, &t_big, &t_list, NULL,
 };
 
 void rig_begin(struct rig *r, const char *directives,

@@ -39,7 +39,8 @@ const char *rig_read(int fd);
  *   T.WAIT ms         +WOKEN by T.WAKE, or +LATE
  *   T.WAKE            wakes the first that waits
  *   T.LEASE token     the token, to be undone if it does not leave
- *   T.BIG bytes       a bulk of that many */
+ *   T.BIG bytes       a bulk of that many
+ *   T.LIST key        0, the row's value, 2: in parts that fill a slice */
 extern struct waiter *rig_waiting[8];
 extern unsigned rig_waiting_count;
 

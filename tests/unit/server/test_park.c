@@ -16,15 +16,20 @@ static const struct mem_knobs slow_reads = {.pending_per_1000 = 1000,
 /* A generation is full after this much, and is applied by the next poll. */
 static const char *const small_generations = "generation-max-bytes 64kb\n";
 
+static void put(struct rig *r, const char *key)
+{
+    memcpy(store_put(r->s->store, FAMILY_META, slice_str(key), 3, false), "yes",
+           3);
+    r->s->tick_dirty = true;
+}
+
 /* A row that only the base has, so that reads of it must fetch. */
 static void put_into_base(struct rig *r, const char *key)
 {
     struct slice filler = SLICE_LIT("filler");
-    memcpy(store_put(r->s->store, FAMILY_META, slice_str(key), 3, false), "yes",
-           3);
+    put(r, key);
     memset(store_put(r->s->store, FAMILY_META, filler, 100000, false), 'x',
            100000);
-    r->s->tick_dirty = true;
     struct store_stats st;
     rig_turn(r);
     rig_turn(r);
@@ -103,6 +108,95 @@ static void a_connection_may_close_while_its_rows_are_fetched(void **state)
     for (int i = 0; i < 10; i++)
         rig_turn(&r);
     assert_int_equal(r.s->client_count, 0);
+    close(fd);
+    rig_end(&r);
+}
+
+static void one_turn(struct rig *r)
+{
+    loop_wake(r->s->loop);
+    server_turn(r->s);
+}
+
+/* Each part of the rig's list takes the time that all lists of a turn have. */
+static void a_long_list_lets_others_go_between_its_parts(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, small_generations, NULL);
+    put_into_base(&r, "a");
+    int fd = rig_connect(&r), other = rig_connect(&r);
+    rig_send(fd, "T.LIST a\r\nT.FREE\r\n");
+    one_turn(&r);
+    assert_int_equal(r.s->stats.lists_cut, 1);
+    assert_int_equal(r.s->stats.parked_rows, 1); /* of its second part */
+    assert_string_equal(rig_read(fd), "");       /* it answers as a whole */
+    rig_send(other, "T.FREE\r\n");
+    one_turn(&r);
+    assert_string_equal(rig_read(other), "+FREE\r\n");
+    char all[256] = "";
+    for (int i = 0; i < 20; i++) {
+        rig_turn(&r);
+        strcat(all, rig_read(fd));
+    }
+    assert_string_equal(all, "*3\r\n:0\r\n$3\r\nyes\r\n:2\r\n+FREE\r\n");
+    assert_int_equal(r.s->stats.lists_cut, 2);
+    close(fd);
+    close(other);
+    rig_end(&r);
+}
+
+static void long_lists_take_turns(void **state)
+{
+    (void)state;
+    struct rig r;
+    int fd[3];
+    rig_begin(&r, NULL, NULL);
+    put(&r, "a");
+    for (int i = 0; i < 3; i++) {
+        fd[i] = rig_connect(&r);
+        rig_send(fd[i], "T.LIST a\r\n");
+    }
+    one_turn(&r); /* all begin, and the first goes on */
+    for (uint64_t cut = 4; cut <= 6; cut++) {
+        assert_int_equal(r.s->stats.lists_cut, cut);
+        one_turn(&r); /* one part a turn */
+    }
+    for (int i = 0; i < 3; i++) {
+        rig_expect(&r, fd[i], "*3\r\n:0\r\n$3\r\nyes\r\n:2\r\n");
+        close(fd[i]);
+    }
+    rig_end(&r);
+}
+
+static void a_peer_may_leave_while_its_list_is_worked_off(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    put(&r, "a");
+    rig_send(fd, "T.LIST a\r\n");
+    one_turn(&r);
+    assert_false(list_empty(&r.s->more));
+    client_kill(client_by_id(r.s, 1));
+    rig_turn(&r);
+    assert_true(list_empty(&r.s->more));
+    assert_int_equal(r.s->client_count, 0);
+    close(fd);
+    rig_end(&r);
+}
+
+static void a_list_inside_exec_is_not_cut(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    r.s->hooks.multi_queue = multi_queue;
+    int fd = rig_connect(&r);
+    rig_send(fd, "MULTI\r\nT.LIST a\r\nEXEC\r\n");
+    rig_expect(&r, fd, "+OK\r\n+QUEUED\r\n*1\r\n*3\r\n:0\r\n");
+    assert_int_equal(r.s->stats.lists_cut, 0);
     close(fd);
     rig_end(&r);
 }
@@ -251,6 +345,10 @@ int main(void)
         cmocka_unit_test(a_missing_row_is_fetched_and_the_command_starts_over),
         cmocka_unit_test(exec_gathers_before_it_changes_anything),
         cmocka_unit_test(a_connection_may_close_while_its_rows_are_fetched),
+        cmocka_unit_test(a_long_list_lets_others_go_between_its_parts),
+        cmocka_unit_test(long_lists_take_turns),
+        cmocka_unit_test(a_peer_may_leave_while_its_list_is_worked_off),
+        cmocka_unit_test(a_list_inside_exec_is_not_cut),
         cmocka_unit_test(callers_are_woken_in_the_order_in_which_they_came),
         cmocka_unit_test(a_deadline_ends_the_wait),
         cmocka_unit_test(a_caller_that_hangs_up_is_forgotten),
