@@ -20,7 +20,7 @@ static enum err ack_exec(struct cmd_ctx *c)
     struct buf usage = {0};
     enum err rc = usage_words(c, a->usage, a->usage_n, &usage);
     if (rc == ERR_OK)
-        rc = token_list_begin(&t, c, a->token, &a->also);
+        rc = token_list_begin(&t, c, a->token, &a->also, TOKENS_MAX);
     if (rc == ERR_OK) {
         struct ack_params p = {.tokens = t.tokens,
                                .n = t.n,
@@ -29,7 +29,7 @@ static enum err ack_exec(struct cmd_ctx *c)
                                .usage = buf_slice(&usage)};
         rc = engine_ack(c->engine, c->gather, &p, c->now, token_reply, &t,
                         &c->e);
-        rc = token_list_end(&t, rc);
+        rc = token_replies_end(&t, rc);
     }
     buf_release(&usage);
     return rc;

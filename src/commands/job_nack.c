@@ -48,7 +48,7 @@ static enum err nack_exec(struct cmd_ctx *c)
     struct buf usage = {0};
     enum err rc = usage_words(c, a->usage, a->usage_n, &usage);
     if (rc == ERR_OK)
-        rc = token_list_begin(&t, c, a->token, &a->also);
+        rc = token_list_begin(&t, c, a->token, &a->also, TOKENS_MAX);
     if (rc == ERR_OK) {
         p.tokens = t.tokens;
         p.n = t.n;
@@ -56,7 +56,7 @@ static enum err nack_exec(struct cmd_ctx *c)
         p.usage = buf_slice(&usage);
         rc = engine_nack(c->engine, c->gather, &p, c->now, token_reply, &t,
                          &c->e);
-        rc = token_list_end(&t, rc);
+        rc = token_replies_end(&t, rc);
     }
     buf_release(&usage);
     return rc;

@@ -14,12 +14,12 @@ static enum err release_exec(struct cmd_ctx *c)
 {
     struct release_args *a = c->args;
     struct token_list t;
-    enum err rc = token_list_begin(&t, c, a->token, &a->also);
+    enum err rc = token_list_begin(&t, c, a->token, &a->also, TOKENS_MAX);
     if (rc != ERR_OK)
         return rc;
     rc = engine_release(c->engine, c->gather, t.tokens, t.n, t.cut, c->now,
                         token_reply, &t, &c->e);
-    return token_list_end(&t, rc);
+    return token_replies_end(&t, rc);
 }
 
 static const struct arg args[] = {

@@ -89,15 +89,22 @@ enum err usage_words(struct cmd_ctx *c, const struct opt_pair *pairs,
     return ERR_OK;
 }
 
+static enum err also_check(struct cmd_ctx *c, const struct opt_list *also,
+                           uint32_t max)
+{
+    if (also->n < max)
+        return ERR_OK;
+    return err_set(&c->e, ERR_LIMIT, "ALSO names %u; at most %u are allowed",
+                   (unsigned)also->n, (unsigned)max - 1);
+}
+
 enum err words_join(struct cmd_ctx *c, struct slice first,
                     const struct opt_list *also, struct slice *out,
                     uint32_t max, uint32_t *n)
 {
-    if (also->n >= max)
-        return err_set(&c->e, ERR_LIMIT,
-                       "ALSO names %u; at most %u are "
-                       "allowed",
-                       (unsigned)also->n, (unsigned)max - 1);
+    enum err rc = also_check(c, also, max);
+    if (rc != ERR_OK)
+        return rc;
     out[0] = first;
     for (uint32_t i = 0; i < also->n; i++)
         out[1 + i] = also->words[i];
@@ -117,12 +124,12 @@ static uint32_t part_len(const struct token_list *t)
 }
 
 enum err token_list_begin(struct token_list *t, struct cmd_ctx *c,
-                          struct slice first, const struct opt_list *also)
+                          struct slice first, const struct opt_list *also,
+                          uint32_t max)
 {
-    if (also->n >= TOKENS_MAX)
-        return err_set(&c->e, ERR_LIMIT,
-                       "ALSO names %u; at most %u are allowed",
-                       (unsigned)also->n, (unsigned)TOKENS_MAX - 1);
+    enum err rc = also_check(c, also, max);
+    if (rc != ERR_OK)
+        return rc;
     t->c = c;
     t->total = 1 + also->n;
     t->first = ERR_OK;
@@ -169,8 +176,12 @@ enum err token_list_end(struct token_list *t, enum err rc)
 {
     if (t->tokens != t->words)
         mem_free(t->tokens);
-    if (t->cut != NULL)
-        return part_end(t, rc);
+    return t->cut == NULL ? rc : part_end(t, rc);
+}
+
+enum err token_replies_end(struct token_list *t, enum err rc)
+{
+    rc = token_list_end(t, rc);
     if (rc != ERR_OK || t->total > 1)
         return rc;
     if (t->first == ERR_OK)
@@ -182,14 +193,14 @@ enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,
                      struct slice first, const struct opt_list *also)
 {
     struct token_list t;
-    enum err rc = token_list_begin(&t, c, first, also);
+    enum err rc = token_list_begin(&t, c, first, also, TOKENS_MAX);
     if (rc != ERR_OK)
         return rc;
     p->jobs = t.tokens;
     p->n = t.n;
     p->cut = t.cut;
     rc = engine_manage(c->engine, c->gather, p, c->now, token_reply, &t, &c->e);
-    return token_list_end(&t, rc);
+    return token_replies_end(&t, rc);
 }
 
 void reply_job_head(struct reply *r, const struct job_view *v)

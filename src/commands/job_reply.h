@@ -31,13 +31,14 @@ MUST_USE enum err words_join(struct cmd_ctx *c, struct slice first,
                              const struct opt_list *also, struct slice *out,
                              uint32_t max, uint32_t *n);
 
-/* A command on the tokens or ids `first` and `also`: with a single one its
- * reply is OK or the error, with several an array of OK and error words.
+/* A long list of tokens or ids, `first` and `also`, is worked off in parts,
+ * each with its own rows and its own place in an entry, and others have their
+ * turn between two of them. With several words the reply is an array. Use:
+ * token_list_begin(); the engine with tokens, n and cut of the struct, which
+ * answers for each word; then return token_list_end().
  *
- * A long list is worked off in parts, each with its own rows and its own place
- * in an entry, and others have their turn between two of them. Use:
- * token_list_begin(); the engine's verb with words, n and cut of the struct,
- * and with token_reply(); then return token_list_end(). */
+ * The verbs answer by token_reply(), and end with token_replies_end(): with a
+ * single word the reply is OK or the error, with several OK and error words. */
 #define TOKENS_MAX 10000 /* of one command */
 #define PART_MAX 256     /* of them at a time */
 #define WHOLE_MAX 8      /* so few cannot be cut */
@@ -51,11 +52,13 @@ struct token_list {
     uint32_t part;
     enum err first;
 };
+/* At most `max` words. Errors: ERR_LIMIT. */
 MUST_USE enum err token_list_begin(struct token_list *t, struct cmd_ctx *c,
                                    struct slice first,
-                                   const struct opt_list *also);
-void token_reply(void *ud, uint32_t i, enum err rc, const char *why);
+                                   const struct opt_list *also, uint32_t max);
 enum err token_list_end(struct token_list *t, enum err rc);
+void token_reply(void *ud, uint32_t i, enum err rc, const char *why);
+enum err token_replies_end(struct token_list *t, enum err rc);
 
 /* Do p->verb with `first` and the jobs of `also`; answers like those above. */
 enum err manage_jobs(struct cmd_ctx *c, struct manage_params *p,

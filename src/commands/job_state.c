@@ -10,37 +10,25 @@ struct state_args {
 };
 #define CMD_ARGS struct state_args
 
-static enum err reply_one(struct cmd_ctx *c, struct slice ref)
+static void reply_one(void *ud, enum job_state state)
 {
-    enum job_state state;
-    enum err rc =
-        engine_state(c->engine, c->gather, ref, c->now, &state, &c->e);
-    if (rc == ERR_OK)
-        reply_str(c->reply, job_state_name(state));
-    else if (rc == ERR_NOTFOUND)
+    struct cmd_ctx *c = ud;
+    if (state == 0)
         reply_null(c->reply);
     else
-        return rc;
-    return ERR_OK;
+        reply_str(c->reply, job_state_name(state));
 }
 
 static enum err state_exec(struct cmd_ctx *c)
 {
     struct state_args *a = c->args;
-    struct slice refs[IDS_MAX];
-    uint32_t n;
-    enum err pending = ERR_OK;
-    enum err rc = words_join(c, a->id, &a->also, refs, IDS_MAX, &n);
+    struct token_list t;
+    enum err rc = token_list_begin(&t, c, a->id, &a->also, IDS_MAX);
     if (rc != ERR_OK)
         return rc;
-    if (n > 1)
-        reply_array(c->reply, n);
-    for (uint32_t i = 0; i < n && (rc == ERR_OK || rc == ERR_PENDING); i++) {
-        rc = reply_one(c, refs[i]);
-        if (rc == ERR_PENDING)
-            pending = rc; /* ask for the others too: one fetch for all */
-    }
-    return rc == ERR_OK ? pending : rc;
+    rc = engine_states(c->engine, c->gather, t.tokens, t.n, t.cut, c->now,
+                       reply_one, c, &c->e);
+    return token_list_end(&t, rc);
 }
 
 static const struct arg args[] = {

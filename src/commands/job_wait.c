@@ -38,13 +38,18 @@ static enum err wait_exec(struct cmd_ctx *c)
     struct id ids[IDS_MAX];
     enum job_state states[IDS_MAX];
     uint32_t n, ended = 0;
+    bool pending = false;
     enum err rc = words_join(c, a->id, &a->also, refs, IDS_MAX, &n);
     for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
         rc = look(c, refs[i], &ids[i], &states[i]);
         ended += rc == ERR_OK && has_ended(states[i]);
+        if (rc == ERR_PENDING) {
+            pending = true; /* one fetch for all */
+            rc = ERR_OK;
+        }
     }
-    if (rc != ERR_OK)
-        return rc;
+    if (rc != ERR_OK || pending)
+        return rc != ERR_OK ? rc : ERR_PENDING;
     if (ended < (a->any ? 1 : n) && c->may_block && !c->timed_out &&
         cmd_given(c, "BLOCK")) {
         engine_wait_jobs(c->engine, c->waiter, ids, n);

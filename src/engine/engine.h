@@ -391,6 +391,15 @@ MUST_USE enum err engine_state(struct engine *e, struct gather *g,
                                struct slice ref, struct now now,
                                enum job_state *state, struct errbuf *err);
 
+/* The states of several, 0 where there is no such job; `cut` as in ack_params.
+ * What `fn` was told is to be forgotten if this does not return ERR_OK.
+ * Errors: ERR_SYNTAX. */
+typedef void (*state_fn)(void *ud, enum job_state state);
+MUST_USE enum err engine_states(struct engine *e, struct gather *g,
+                                const struct slice *refs, uint32_t n,
+                                uint32_t *cut, struct now now, state_fn fn,
+                                void *ud, struct errbuf *err);
+
 struct execution_view {
     uint32_t n;
     struct slice outcome; /* running completed failed lost released ... */

@@ -84,6 +84,30 @@ enum err engine_state(struct engine *e, struct gather *g, struct slice ref,
     return rc;
 }
 
+enum err engine_states(struct engine *e, struct gather *g,
+                       const struct slice *refs, uint32_t n, uint32_t *cut,
+                       struct now now, state_fn fn, void *ud,
+                       struct errbuf *err)
+{
+    enum err all = ERR_OK;
+    if (cut != NULL)
+        cut_begin(e, g);
+    for (uint32_t i = 0; i < n; i++) {
+        enum job_state state = (enum job_state)0;
+        enum err rc = engine_state(e, g, refs[i], now, &state, err);
+        if (rc == ERR_PENDING)
+            all = rc; /* ask for the others too: one fetch for all */
+        else if (rc != ERR_OK && rc != ERR_NOTFOUND)
+            return rc;
+        fn(ud, state);
+        if (cut != NULL && cut_here(e, i))
+            n = i + 1;
+    }
+    if (cut != NULL)
+        *cut = n;
+    return all;
+}
+
 /* --- one job ------------------------------------------------------------- */
 
 static void view_more(const struct engine *e, struct job_view *v,

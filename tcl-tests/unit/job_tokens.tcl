@@ -58,6 +58,17 @@ start_server {tags {jobs}} {
         # 2,001 of at most 256 at a time: eight parts, seven cuts each.
         assert {[info_field lists_cut] >= $cut + 35}
     }
+    test {states of a long list are looked up in parts} {
+        set cut [info_field lists_cut]
+        set id [r job.add other x]
+        set got [r job.state $id ALSO \
+                     {*}[lrepeat 998 01J8ZQ4W2H0000000000000001] $id]
+        assert_equal [concat ready [lrepeat 998 (nil)] ready] $got
+        assert {[info_field lists_cut] >= $cut + 3}
+        assert_error "ERR *" {r job.state $id ALSO {*}[lrepeat 600 $id] "a b"}
+        assert_equal ready [r job.state $id]
+        assert_equal (nil) [r job.state 01J8ZQ4W2H0000000000000001]
+    }
     test {inside MULTI a list is one entry} {
         set unknown 01J8ZQ4W2H0000000000000001
         set cut [info_field lists_cut]
