@@ -32,18 +32,11 @@ struct content *content_new(void)
     return c;
 }
 
-static void free_rows(struct map_node *n, void *ud)
-{
-    (void)ud;
-    FREE(&CONTAINER_OF(n, struct want, node)->rows);
-}
-
 void content_free(struct content **cp)
 {
     struct content *c = *cp;
     if (c == NULL)
         return;
-    map_each(&c->wants, free_rows, NULL);
     map_release(&c->wants);
     arena_release(&c->arena);
     FREE(cp);
@@ -85,19 +78,32 @@ void content_miss(struct content *c, struct want *w, enum want_kind kind,
 
 /* --- in the reader thread ------------------------------------------------ */
 
+/* How it went; what is wrong is kept if anything is. */
+static void went(struct want *w, struct content *c, enum err rc,
+                 const struct errbuf *e)
+{
+    w->rc = rc;
+    if (rc != ERR_OK)
+        w->why = arena_copy(&c->arena, slice_str(e->text));
+}
+
+static void one_row(struct want *w, struct slice value)
+{
+    w->one = (struct base_row){w->from, value};
+    w->rows = &w->one;
+    w->n = 1;
+}
+
 static void run_row(struct want *w, struct content *c, struct backend *b)
 {
     struct slice value = SLICE_EMPTY;
-    w->rc = b->ops->read(b, BASE_DISK, w->family, w->from, &c->arena, &value,
-                         &w->e);
+    struct errbuf e;
+    enum err rc =
+        b->ops->read(b, BASE_DISK, w->family, w->from, &c->arena, &value, &e);
     w->n = 0;
-    if (w->rc == ERR_NOTFOUND) {
-        w->rc = ERR_OK;
-    } else if (w->rc == ERR_OK) {
-        w->rows = mem_realloc(w->rows, sizeof(*w->rows));
-        w->rows[0] = (struct base_row){w->from, value};
-        w->n = 1;
-    }
+    if (rc == ERR_OK)
+        one_row(w, value);
+    went(w, c, rc == ERR_NOTFOUND ? ERR_OK : rc, &e);
     w->complete = true;
 }
 
@@ -106,20 +112,25 @@ static void run_scan(struct want *w, struct content *c, struct backend *b)
     struct base_cursor *cur = b->ops->walk(b, BASE_DISK, w->family, w->from,
                                            w->to, w->kind == WANT_BACK);
     struct slice key, value;
+    struct errbuf e;
     size_t cap = 0;
-    FREE(&w->rows);
     w->n = 0;
     while ((w->complete = !b->ops->row(cur, &key, &value)) == false &&
            w->n < w->limit) {
         if (w->n == cap) {
+            struct base_row *rows;
             cap = cap == 0 ? 16 : cap * 2;
-            w->rows = mem_realloc(w->rows, cap * sizeof(*w->rows));
+            rows = arena_alloc(&c->arena, cap * sizeof(*rows));
+            if (w->n > 0)
+                memcpy(rows, w->rows, w->n * sizeof(*rows));
+            w->rows = rows;
         }
         w->rows[w->n++] = (struct base_row){arena_copy(&c->arena, key),
                                             arena_copy(&c->arena, value)};
         b->ops->step(cur);
     }
-    w->rc = b->ops->finish(&cur, &w->e);
+    enum err rc = b->ops->finish(&cur, &e);
+    went(w, c, rc, &e);
 }
 
 #define MANY 256
@@ -153,12 +164,19 @@ static void run_many(struct want **w, size_t n, struct content *c,
         w[i]->rc = ERR_OK;
         w[i]->complete = true;
         w[i]->n = 0;
-        if (values[i].len == 0)
-            continue;
-        w[i]->rows = mem_realloc(w[i]->rows, sizeof(*w[i]->rows));
-        w[i]->rows[0] = (struct base_row){w[i]->from, values[i]};
-        w[i]->n = 1;
+        if (values[i].len > 0)
+            one_row(w[i], values[i]);
     }
+}
+
+/* What was asked for in order stands in the list from last to first. */
+static void sort_wants(struct want **all, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (by_key(&all[i - 1], &all[i]) > 0) {
+            qsort(all, n, sizeof(struct want *), by_key);
+            return;
+        }
 }
 
 /* The single rows among what is missing, if they are many. */
@@ -175,14 +193,14 @@ static void run_rows(struct content *c, struct backend *b)
         next = w->next;
         w->next = NULL;
         if (w->kind == WANT_ROW) {
-            all[n++] = w;
+            all[rows - ++n] = w;
         } else {
             w->next = scans;
             scans = w;
         }
     }
     c->missing = scans;
-    qsort(all, n, sizeof(struct want *), by_key);
+    sort_wants(all, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1;
              end < n && end - i < MANY && all[end]->family == all[i]->family;)

@@ -44,10 +44,11 @@ struct want {
     struct slice from, to; /* WANT_ROW: from is the key */
     size_t limit;          /* rows to fetch at most */
     bool fetched, complete;
-    enum err rc; /* of the fetch */
-    struct errbuf e;
+    enum err rc;           /* of the fetch */
+    struct slice why;      /* of an rc that is not ERR_OK */
     struct base_row *rows; /* in the order of the walk */
     size_t n;
+    struct base_row one; /* WANT_ROW: what `rows` names */
 };
 
 struct content {

@@ -38,7 +38,7 @@ static enum err get_fetched(const struct want *w, struct slice *value,
                             struct errbuf *e)
 {
     if (w->rc != ERR_OK)
-        return err_set(e, w->rc, "%s", w->e.text);
+        return err_set(e, w->rc, "%.*s", (int)w->why.len, w->why.data);
     if (w->n == 0)
         return ERR_NOTFOUND;
     *value = w->rows[0].value;
@@ -324,7 +324,8 @@ static enum err collect(struct walk *w, size_t begin, struct errbuf *e)
         seen = content_find(content_of(w->g), kind, w->family, w->from, w->to);
     if (seen != NULL && seen->fetched) {
         if (seen->rc != ERR_OK) {
-            rc = err_set(e, seen->rc, "%s", seen->e.text);
+            rc = err_set(e, seen->rc, "%.*s", (int)seen->why.len,
+                         seen->why.data);
             goto out;
         }
         w->want = seen;
