@@ -7,6 +7,7 @@
  * Invariants:
  *  1. Counters (bucket, queue, state) equal the ids in the index, always.
  *  2. A bucket holds rows if and only if it is in engine.buckets.
+ *  3. No job in a bucket was created outside of the bucket's span.
  */
 #include "engine/core.h"
 
@@ -45,16 +46,16 @@ uint64_t done_keep_ms(const struct engine *e, const struct job *j,
 static uint32_t bucket_at(const struct engine *e, uint32_t bucket)
 {
     uint32_t i = e->buckets_n;
-    while (i > 0 && e->buckets[i - 1] >= bucket)
+    while (i > 0 && e->buckets[i - 1].hour >= bucket)
         i--;
     return i;
 }
 
-void done_note(struct engine *e, uint32_t bucket)
+static struct bucket *bucket_make(struct engine *e, uint32_t bucket)
 {
     uint32_t i = bucket_at(e, bucket);
-    if (i < e->buckets_n && e->buckets[i] == bucket)
-        return;
+    if (i < e->buckets_n && e->buckets[i].hour == bucket)
+        return &e->buckets[i];
     if (e->buckets_n == e->buckets_cap) {
         e->buckets_cap = e->buckets_cap == 0 ? 64 : e->buckets_cap * 2;
         e->buckets =
@@ -62,8 +63,28 @@ void done_note(struct engine *e, uint32_t bucket)
     }
     memmove(e->buckets + i + 1, e->buckets + i,
             (e->buckets_n - i) * sizeof(*e->buckets));
-    e->buckets[i] = bucket;
+    e->buckets[i] = (struct bucket){.hour = bucket, .oldest_ms = UINT64_MAX};
     e->buckets_n++;
+    return &e->buckets[i];
+}
+
+void done_note(struct engine *e, uint32_t bucket)
+{
+    (void)bucket_make(e, bucket);
+}
+
+void done_file(struct engine *e, uint32_t bucket, const struct id *id)
+{
+    struct bucket *b = bucket_make(e, bucket);
+    uint64_t ms = id_ms(id);
+    b->oldest_ms = ms < b->oldest_ms ? ms : b->oldest_ms;
+    b->newest_ms = ms > b->newest_ms ? ms : b->newest_ms;
+}
+
+static bool may_hold(const struct bucket *b, const struct id *id)
+{
+    uint64_t ms = id_ms(id);
+    return ms >= b->oldest_ms && ms <= b->newest_ms;
 }
 
 /* --- counters ------------------------------------------------------------ */
@@ -153,8 +174,10 @@ static enum err look(struct engine *e, struct gather *g, const struct id *id,
 }
 
 /* The likely buckets first, then all others: there are none before the job's
- * creation, unless the clock was set back since. All that are missing are asked
- * for at once, so that one fetch brings them. */
+ * creation, unless the clock was set back since. Jobs live for a short while
+ * only, most of them, so that the spans of invariant 3 leave few buckets to be
+ * looked into. All rows that are missing are asked for at once, so that one
+ * fetch brings them. */
 enum err done_find(struct engine *e, struct gather *g, const struct id *id,
                    uint32_t *bucket, struct slice *value, struct errbuf *err)
 {
@@ -162,10 +185,12 @@ enum err done_find(struct engine *e, struct gather *g, const struct id *id,
     bool pending = false;
     enum err rc;
     for (uint32_t i = bucket_at(e, likely); i < e->buckets_n; i++) {
-        if (e->buckets[i] > likely + 24)
+        if (e->buckets[i].hour > likely + 24)
             break;
-        rc = look(e, g, id, e->buckets[i], value, err);
-        *bucket = e->buckets[i];
+        if (!may_hold(&e->buckets[i], id))
+            continue;
+        *bucket = e->buckets[i].hour;
+        rc = look(e, g, id, *bucket, value, err);
         if (rc == ERR_PENDING)
             pending = true;
         else if (rc != ERR_NOTFOUND)
@@ -174,8 +199,9 @@ enum err done_find(struct engine *e, struct gather *g, const struct id *id,
     if (pending)
         return ERR_PENDING;
     for (uint32_t i = 0; i < e->buckets_n; i++) {
-        *bucket = e->buckets[i];
-        if (*bucket >= likely && *bucket <= likely + 24)
+        *bucket = e->buckets[i].hour;
+        if ((*bucket >= likely && *bucket <= likely + 24) ||
+            !may_hold(&e->buckets[i], id))
             continue;
         rc = look(e, g, id, *bucket, value, err);
         if (rc == ERR_PENDING)
@@ -212,7 +238,7 @@ static void count_forget(struct map_node *n, void *ud)
 {
     struct engine *e = ud;
     struct done_count *c = CONTAINER_OF(n, struct done_count, by_what);
-    if (c->bucket != e->buckets[0])
+    if (c->bucket != e->buckets[0].hour)
         return;
     struct queue *q = e->queues[c->queue];
     ASSERT(q->counts[c->state] >= c->count);
@@ -225,11 +251,11 @@ static void count_forget(struct map_node *n, void *ud)
 
 bool done_forget(struct engine *e, struct now now)
 {
-    if (e->buckets_n == 0 || e->buckets[0] > forget_until(e, now))
+    if (e->buckets_n == 0 || e->buckets[0].hour > forget_until(e, now))
         return false;
     static const enum family families[] = {FAMILY_DONE, FAMILY_PAST,
                                            FAMILY_INDEX, FAMILY_LOGS};
-    uint32_t bucket = e->buckets[0];
+    uint32_t bucket = e->buckets[0].hour;
     struct key from, to;
     key_prefix_bucket(&from, bucket);
     key_after(&to, key_slice(&from));
@@ -245,7 +271,7 @@ bool done_forget(struct engine *e, struct now now)
 
 uint64_t done_next_ms(const struct engine *e)
 {
-    return e->buckets_n == 0 ? UINT64_MAX : e->buckets[0] * HOUR_MS;
+    return e->buckets_n == 0 ? UINT64_MAX : e->buckets[0].hour * HOUR_MS;
 }
 
 /* --- start: one seek and the counters of each bucket --------------------- */
@@ -302,7 +328,9 @@ enum err done_load(struct engine *e, struct errbuf *err)
             break;
         if (!l.found)
             return ERR_OK;
-        done_note(e, l.bucket);
+        struct bucket *b = bucket_make(e, l.bucket);
+        b->oldest_ms = 0; /* to read all ids would take too long */
+        b->newest_ms = UINT64_MAX;
         key_prefix_done(&from, l.bucket, DONE_COUNT);
         key_after(&to, key_slice(&from));
         rc = store_scan(e->store, NULL, FAMILY_DONE, key_slice(&from),
@@ -311,9 +339,9 @@ enum err done_load(struct engine *e, struct errbuf *err)
             return rc;
         if (l.bad)
             break;
-        struct key bucket;
-        key_prefix_bucket(&bucket, l.bucket);
-        key_after(&from, key_slice(&bucket));
+        struct key all;
+        key_prefix_bucket(&all, l.bucket);
+        key_after(&from, key_slice(&all));
     }
     return err_set(err, ERR_CORRUPT, "family done: bad row");
 }

@@ -86,6 +86,8 @@ MUST_USE enum err done_find(struct engine *e, struct gather *g,
                             struct slice *value, struct errbuf *err);
 /* Note that a bucket holds rows, so that lookups and forgetting know it. */
 void done_note(struct engine *e, uint32_t bucket);
+/* As done_note(); one of its rows is this job's. */
+void done_file(struct engine *e, uint32_t bucket, const struct id *id);
 void done_init(struct engine *e);
 uint64_t done_total(const struct engine *e, uint32_t queue,
                     enum job_state state);

@@ -260,7 +260,7 @@ static void put_done(struct engine *e, const struct job *j, uint32_t bucket,
     rec_done_encode(&r, store_put(e->store, FAMILY_PAST,
                                   key_past_job(&k, bucket, &j->id),
                                   rec_done_size(&r), fresh));
-    done_note(e, bucket);
+    done_file(e, bucket, &j->id);
 }
 
 static void count_end(struct engine *e, struct queue *q, enum job_state state)

@@ -325,7 +325,7 @@ static bool stretch(struct walk *w, const struct key *at, struct key *from,
     if (f->queue.len > 0 && q == NULL)
         return false;
     for (uint32_t i = 0; i < e->buckets_n; i++) {
-        uint32_t b = e->buckets[i];
+        uint32_t b = e->buckets[i].hour;
         uint64_t ends_ms = (uint64_t)b * HOUR_MS;
         if (ends_ms < f->created_from_ms || ends_ms < f->finished_from_ms)
             continue;

@@ -131,8 +131,8 @@ static void loaded(struct engine *e, struct now now)
 {
     e->loaded_mono_ms = now.mono_ms;
     e->forget_from = now.wall_ms / (3600 * 1000);
-    if (e->buckets_n > 0 && e->buckets[0] < e->forget_from)
-        e->forget_from = e->buckets[0];
+    if (e->buckets_n > 0 && e->buckets[0].hour < e->forget_from)
+        e->forget_from = e->buckets[0].hour;
     for (uint32_t i = 0; i < e->queues_n; i++)
         for (unsigned s = JOB_BLOCKED; e->queues[i] != NULL && s <= JOB_RUNNING;
              s++)

@@ -209,7 +209,7 @@ static void move_to(struct engine *e, struct kept *k, uint32_t bucket)
                                        rec_alias_size(&a), false));
     }
     rows_to(e, k, bucket);
-    done_note(e, bucket);
+    done_file(e, bucket, &k->id);
     buf_release(&job);
 }
 

@@ -167,6 +167,12 @@ struct done_count {
     uint64_t ids_ms, block;
 };
 
+/* Finished work that will be forgotten in the same hour (done.c). */
+struct bucket {
+    uint32_t hour;
+    uint64_t oldest_ms, newest_ms; /* its jobs were created within */
+};
+
 /* A finishing verb that may be repeated although nothing is kept (KEEP 0). */
 struct recent {
     struct id id;
@@ -258,7 +264,7 @@ struct engine {
     uint64_t due_head_stored, due_last;
     uint32_t due_taken;
 
-    uint32_t *buckets; /* of `done` that hold something, ascending */
+    struct bucket *buckets; /* of `done` that hold something, ascending */
     uint32_t buckets_n, buckets_cap;
     struct map done_counts;
     struct done_count *last_count;        /* the one used last */
