@@ -25,6 +25,7 @@ void generation_reset(struct generation *g)
         FREE(&g->ranges[f].all);
         g->ranges[f].len = g->ranges[f].cap = 0;
     }
+    g->touched = generation_resident(g);
     g->used = 0;
     g->first_index = g->last_index = 0;
     g->born_mono_ms = 0;
@@ -42,12 +43,18 @@ void generation_free(struct generation **gp)
     FREE(gp);
 }
 
+size_t generation_resident(const struct generation *g)
+{
+    return g->used > g->touched ? g->used : g->touched;
+}
+
 void generation_trim(struct generation *g)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t kept = (g->used + page - 1) / page * page;
-    if (kept < g->region_size)
-        (void)madvise(g->region + kept, g->region_size - kept, MADV_DONTNEED);
+    if (kept < g->touched)
+        (void)madvise(g->region + kept, g->touched - kept, MADV_DONTNEED);
+    g->touched = g->used;
 }
 
 char *generation_room(struct generation *g, size_t size)

@@ -49,6 +49,7 @@ struct generation {
     uint64_t number;  /* grows */
     char *region;
     size_t region_size, used;
+    size_t touched; /* as far as earlier lives, whose pages are resident */
     struct sortmap maps[FAMILIES];
     struct ranges ranges[FAMILIES];
     uint64_t first_index, last_index; /* 0: none */
@@ -65,7 +66,9 @@ void generation_free(struct generation **g);
 /* Empty it for another life. */
 void generation_reset(struct generation *g);
 
-/* Give back the memory of the region that is not in use. */
+/* How much of the region is resident. */
+size_t generation_resident(const struct generation *g);
+/* Give back what of that is not in use. */
 void generation_trim(struct generation *g);
 
 /* `size` more bytes of the region. */

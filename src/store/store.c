@@ -57,12 +57,10 @@ static void generation_drop(struct store *s, struct generation *g)
     bool full = s->full_mono_ms != 0;
     list_remove(&g->node);
     s->generations_len--;
-    if (s->spare != NULL || (!full && g->used > QUIET_BYTES)) {
+    if (s->spare != NULL || (!full && generation_resident(g) > QUIET_BYTES)) {
         generation_free(&g);
         return;
     }
-    if (!full)
-        generation_trim(g);
     generation_reset(g);
     s->spare = g;
 }

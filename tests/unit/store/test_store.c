@@ -242,12 +242,20 @@ static void a_store_that_became_quiet_gives_its_memory_back(void **state)
         poll(r);
     }
     assert_non_null(r->s->spare);
+    /* One in which little is used is under way. */
+    mem_knobs(r->disk)->manual_apply = true;
+    assert_true(resident(r->s->open) > 200);
+    store_seal(r->s);
     assert_true(resident(r->s->open) > 200);
     r->now.mono_ms += r->o.generation_age_ms;
     poll(r);
     assert_null(r->s->spare);
     assert_true(resident(r->s->open) <= r->s->open->used / 4096 + 1);
     is(r, "9999", value);
+    mem_apply(r->disk, 9);
+    poll(r);
+    assert_true(r->s->spare == NULL || resident(r->s->spare) <= QUIET_PAGES);
+    mem_knobs(r->disk)->manual_apply = false;
     put(r, "9999", "w");
     settle(r);
     is(r, "9999", "w");
