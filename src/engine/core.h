@@ -123,9 +123,8 @@ uint64_t arrival_ms(struct engine *e, struct now now);
 void slice_begin(struct engine *e);
 bool slice_over(const struct engine *e);
 bool slice_full(const struct engine *e); /* the latter */
-/* The rehearsal of a list that may be cut (see ack_params): does it end behind
- * number `i`? It has a part of a slice, for what follows takes its time again,
- * and more. */
+/* A list that may be cut (see ack_params): its rehearsal has a part of a slice,
+ * what is done then has one. Does either end behind number `i`? */
 void cut_begin(struct engine *e, struct gather *g);
 bool cut_here(const struct engine *e, uint32_t i);
 /* May the entry take another job that moves to history or back, which takes its

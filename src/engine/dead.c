@@ -9,7 +9,7 @@
 #include "engine/core.h"
 
 #define MESSAGE_MAX 200
-#define GROUPS_ROWS 4000
+#define GROUPS_ROWS 1000
 #define GROUPS_MAX 256
 
 static bool hex_digit(char c)

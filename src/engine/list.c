@@ -11,8 +11,7 @@
  */
 #include "engine/core.h"
 
-#define ROWS_A_CALL 1000
-#define ROWS_A_COUNT 4000
+#define ROWS_A_CALL 1000 /* about a millisecond */
 #define BLOCKS_A_SCAN 64 /* of the index: each names many jobs */
 #define HOUR_MS ((uint64_t)3600 * 1000)
 #define LIVE_STATES (((uint32_t)1 << (JOB_RUNNING + 1)) - 2)
@@ -171,6 +170,16 @@ static enum err live_row(struct walk *w, enum family family, struct slice key,
     return ERR_OK;
 }
 
+/* History is mostly not in memory, and a row that is costs the loop several
+ * times what the reader asks for it among others. */
+static enum err past_row(struct walk *w, struct slice key, struct slice *row,
+                         struct errbuf *err)
+{
+    struct store *s = w->e->store;
+    return w->g == NULL ? store_get(s, NULL, FAMILY_PAST, key, row, err)
+                        : store_get_later(s, w->g, FAMILY_PAST, key, row, err);
+}
+
 static enum err done_one(struct walk *w, const struct index_key *at,
                          const struct id *id, struct errbuf *err)
 {
@@ -181,8 +190,7 @@ static enum err done_one(struct walk *w, const struct index_key *at,
     struct slice row;
     if (!id_fits(f, id))
         return ERR_OK;
-    enum err rc = store_get(e->store, w->g, FAMILY_PAST,
-                            key_past_job(&k, at->bucket, id), &row, err);
+    enum err rc = past_row(w, key_past_job(&k, at->bucket, id), &row, err);
     if (rc == ERR_NOTFOUND)
         rc = err_set(err, ERR_CORRUPT, "family index: a row without its job");
     if (rc == ERR_OK)
@@ -541,7 +549,7 @@ enum err engine_count(struct engine *e, struct gather *g,
 {
     const struct job_filter *f = p->filter;
     if (!counters_know(f) || p->cursor.len > 0)
-        return walk_from(e, g, p, UINT32_MAX, ROWS_A_COUNT, now, NULL, NULL, r,
+        return walk_from(e, g, p, UINT32_MAX, ROWS_A_CALL, now, NULL, NULL, r,
                          err);
     *r = (struct list_result){0};
     struct queue *only = f->queue.len == 0 ? NULL : queue_find(e, f->queue);

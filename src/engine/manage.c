@@ -289,6 +289,8 @@ enum err engine_manage(struct engine *e, struct gather *g,
         *p->cut = n;
     if (all != ERR_OK)
         return all;
+    if (p->cut != NULL)
+        slice_begin(e);
     for (uint32_t i = 0; i < n; i++) {
         enum err rc = prepare(e, g, &a, p->jobs[i], now, &id, err);
         struct gather *use = g;
@@ -309,6 +311,8 @@ enum err engine_manage(struct engine *e, struct gather *g,
             rc = ERR_OK; /* it is so already */
         }
         fn(ud, i, rc, rc == ERR_OK ? "" : err->text);
+        if (p->cut != NULL && cut_here(e, i))
+            *p->cut = n = i + 1;
     }
     return ERR_OK;
 }

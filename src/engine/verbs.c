@@ -123,6 +123,8 @@ static enum err for_each(struct engine *e, struct gather *g,
         *cut = n;
     if (all != ERR_OK)
         return all;
+    if (cut != NULL)
+        slice_begin(e);
     for (uint32_t i = 0; i < n; i++) {
         enum err rc = prepare(e, g, a, &tokens[i], &j, err);
         if (rc == ERR_PENDING) {
@@ -140,6 +142,8 @@ static enum err for_each(struct engine *e, struct gather *g,
             rc = ERR_OK; /* the same verb again: the same answer */
         }
         fn(ud, i, rc, rc == ERR_OK ? "" : err->text);
+        if (cut != NULL && cut_here(e, i))
+            *cut = n = i + 1;
     }
     return ERR_OK;
 }

@@ -184,6 +184,70 @@ static void a_block_of_this_tick_can_be_read_and_changed(void **state)
     assert_int_equal(rig_state(r, ids[0]), JOB_READY);
 }
 
+static void rows_of_history_are_left_to_the_reader(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[JOBS];
+    struct told t = {.n = 0};
+    struct list_result res = {.cursor = ""};
+    struct store_stats before, after;
+    r->generation_bytes = 4096; /* so that rows are in the base */
+    rig_restart(r);
+    end_together(r, ids, JOBS);
+    rig_add(r, "q", "x", NULL);
+    rig_restart(r);
+    store_get_stats(r->store, &before);
+    while (page(r, &t, &res, JOBS))
+        ;
+    store_get_stats(r->store, &after);
+    assert_int_equal(t.n, JOBS);
+    assert_true(r->fetches > 0);
+    /* What is left are scans of the index. */
+    assert_in_range(after.base_reads - before.base_reads, 0, JOBS / 4);
+}
+
+/* --- live jobs ----------------------------------------------------------- */
+
+#define MANY 2500
+
+static struct list_result count_from(struct rig *r, const char *cursor)
+{
+    struct job_filter f = {.handler = SLICE_LIT("q"),
+                           .states = (uint32_t)1 << JOB_READY};
+    struct list_result res;
+    struct list_params p = {.filter = &f, .cursor = slice_str(cursor)};
+    while (engine_count(r->engine, r->gather, &p, r->now, &res, &r->err) ==
+           ERR_PENDING)
+        rig_fetch(r);
+    gather_release(r->gather);
+    assert_in_range(res.examined, 0, 1000); /* a millisecond, not a queue */
+    return res;
+}
+
+static void counting_goes_on_while_jobs_change_their_states(void **state)
+{
+    struct rig *r = *state;
+    static struct id ids[MANY];
+    struct manage_params hold = {.verb = MANAGE_HOLD};
+    r->check = false;
+    for (uint32_t i = 0; i < MANY; i++)
+        ids[i] = rig_add(r, "q", "x", NULL).id;
+    struct list_result res = count_from(r, "");
+    assert_int_equal(res.n, 1000);
+    /* Some that were counted, and some of those to come. */
+    assert_int_equal(rig_manage(r, hold, &ids[900], 200), ERR_OK);
+    hold.verb = MANAGE_DELETE;
+    assert_int_equal(rig_manage(r, hold, &ids[1990], 20), ERR_OK);
+    uint64_t n = res.n;
+    while (res.cursor[0] != '\0') {
+        char cursor[CURSOR_MAX];
+        strcpy(cursor, res.cursor);
+        res = count_from(r, cursor);
+        n += res.n;
+    }
+    assert_int_equal(n, MANY - 100 - 20);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
@@ -193,6 +257,8 @@ int main(void)
         T(pages_keep_their_place_while_jobs_are_erased),
         T(the_last_job_of_a_block_takes_its_row_along),
         T(a_block_of_this_tick_can_be_read_and_changed),
+        T(rows_of_history_are_left_to_the_reader),
+        T(counting_goes_on_while_jobs_change_their_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
