@@ -116,7 +116,7 @@ static const char *base_keep(struct base *b, const char *row)
 static void base_tidy(struct base *b)
 {
     struct base tidy = {0};
-    if (b->arena.bytes < 2 * b->live_bytes + ((size_t)1 << 20))
+    if (b->arena.bytes < 3 * b->live_bytes + ((size_t)1 << 20))
         return;
     for (int f = 0; f < FAMILIES; f++) {
         struct sortmap_pos pos = sortmap_seek(&b->maps[f], SLICE_EMPTY);
