@@ -544,6 +544,39 @@ static void a_list_is_cut_where_its_time_ends(void **state)
     engine_set_watch(r->engine, NULL, NULL);
 }
 
+static uint64_t work_us;
+
+static uint64_t work_watch(void *ud)
+{
+    (void)ud;
+    return work_us;
+}
+
+static void on_hard_work(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    on_answer(ud, i, rc, why);
+    work_us += 300;
+}
+
+/* Looking them up took no time, so only doing it can be too long. */
+static void a_list_is_cut_when_doing_it_takes_too_long(void **state)
+{
+    struct rig *r = *state;
+    char texts[LISTED][ID_TEXT_LEN];
+    struct slice jobs[LISTED];
+    uint32_t cut = 0, answers = 0;
+    struct manage_params p = {
+        .verb = MANAGE_HOLD, .jobs = jobs, .n = LISTED, .cut = &cut};
+    list_jobs(r, texts, jobs);
+    engine_set_watch(r->engine, work_watch, NULL);
+    assert_int_equal(engine_manage(r->engine, r->gather, &p, r->now,
+                                   on_hard_work, &answers, &r->err),
+                     ERR_OK);
+    assert_int_equal(cut, 4); /* 1.2 ms */
+    assert_int_equal(answers, cut);
+    engine_set_watch(r->engine, NULL, NULL);
+}
+
 static void
 a_list_that_may_be_cut_leaves_its_reading_to_the_reader(void **state)
 {
@@ -591,6 +624,7 @@ int main(void)
         T(what_cannot_be_changed_is_named),
         T(words_that_name_no_job_are_refused_one_by_one),
         T(a_list_is_cut_where_its_time_ends),
+        T(a_list_is_cut_when_doing_it_takes_too_long),
         T(a_list_that_may_be_cut_leaves_its_reading_to_the_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
