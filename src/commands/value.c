@@ -121,10 +121,13 @@ void value_wants(const struct value_spec *spec, struct buf *out)
         buf_add_str(out, "a duration");
         add_range(spec, out);
         buf_add_str(out, " such as 250ms, 30s, 5m, 2h or 7d");
+        if (!has_max(spec))
+            buf_printf(out, " (up to %llud)",
+                       (unsigned long long)(DURATION_MS_MAX / 86400000));
         return;
     case OPT_TIME:
         buf_add_str(out, "a time in unix milliseconds or RFC 3339, such as "
-                         "2026-01-31T09:30:00Z");
+                         "2026-01-31T09:30:00Z, before the year 10000");
         return;
     case OPT_SIZE:
         buf_add_str(out, "a size such as 512, 64kb or 10mb");

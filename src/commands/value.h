@@ -31,7 +31,7 @@ struct value_spec {
 MUST_USE enum err value_parse(const struct value_spec *spec, struct slice word,
                               void *to, struct errbuf *e);
 
-/* "a duration such as 250ms, 30s, 5m, 2h or 7d": what would be allowed. */
+/* "a number from 1 to 1000": what would be allowed. */
 void value_wants(const struct value_spec *spec, struct buf *out);
 
 /* The word as it may stand in an error: cut to 64 bytes, no control characters

@@ -71,6 +71,8 @@ enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
          "it would be ended before it is reported"},
         {JOPT_BASE, JOPT_CAP, o->base_ms, o->cap_ms,
          "the first delay would be longer than the longest"},
+        {JOPT_EXPIRES, JOPT_DEADLINE, o->expires_ms, o->deadline_ms,
+         "it would have ended before it could expire unstarted"},
     };
     for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
         if (option_given(o, lengths[i].a) && option_given(o, lengths[i].b) &&

@@ -77,7 +77,7 @@ start_server {tags {jobs}} {
         assert_equal 1 [llength [r job.lease idem COUNT 10]]
     }
     test {errors name the word and what is allowed} {
-        assert_error "ERR JOB.ADD: DELAY wants a duration such as 250ms, 30s, 5m, 2h or 7d, not 'abc'" {
+        assert_error "ERR JOB.ADD: DELAY wants a duration such as 250ms, 30s, 5m, 2h or 7d (up to 36600d), not 'abc'" {
             r job.add q x DELAY abc
         }
         assert_error "ERR JOB.ADD: DELAY and AT exclude each other" {

@@ -29,10 +29,11 @@ start_server {tags {jobs}} {
     }
     test {what is longer than its bound is refused} {
         set id [r job.add q x DELAY 1h]
-        foreach {a b} {EXPECT TIMEOUT BASE CAP} {
+        foreach {a b} {EXPECT TIMEOUT BASE CAP EXPIRES DEADLINE} {
             foreach command [list {job.add q x} {job.addm q 1 x} \
                     {handler.set h} [list job.update $id] \
                     {schedule.set s EVERY 1h QUEUE q PAYLOAD p}] {
+                if {$a eq "EXPIRES" && $command eq "handler.set h"} continue
                 assert_error "ERR $a and $b exclude each other*" {
                     r {*}$command $b 5s $a 5001
                 }
@@ -43,6 +44,19 @@ start_server {tags {jobs}} {
         r handler.set patient EXPECT 1h CAP 1h BASE 1m
         assert_equal 26 \
             [string length [r job.add q x HANDLER patient TIMEOUT 5s CAP 1s]]
+    }
+    test {a time or duration that is too long is told the bound} {
+        foreach long {36601d 9223372036854775807 99999999999999999999h} {
+            assert_error "*DELAY wants*(up to 36600d), not '$long'" {
+                r job.add q x DELAY $long
+            }
+        }
+        assert_equal 26 [string length [r job.add q x DELAY 36600d]]
+        foreach late {253402300800000 10000-01-01T00:00:00Z} {
+            assert_error "*AT wants*before the year 10000, not '$late'" {
+                r job.add q x AT $late
+            }
+        }
     }
     test {a job that would expire before it may start is refused} {
         foreach {start end} {{DELAY 10s} {EXPIRES 10s} {DELAY 10s} {DEADLINE 1s}

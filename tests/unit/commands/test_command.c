@@ -202,14 +202,15 @@ static void also_takes_what_is_left(void **state)
 static void errors_name_the_word_and_what_is_allowed(void **state)
 {
     (void)state;
-    refused("JOB.ADD q p DELAY abc", "JOB.ADD: DELAY wants a duration such as "
-                                     "250ms, 30s, 5m, 2h or 7d, not 'abc'");
+    refused("JOB.ADD q p DELAY abc",
+            "JOB.ADD: DELAY wants a duration such as 250ms, 30s, 5m, 2h or 7d "
+            "(up to 36600d), not 'abc'");
     refused("JOB.ADD q p DELAY",
-            "JOB.ADD: DELAY wants a duration such as 250ms, 30s, 5m, 2h or 7d, "
-            "but the words end here");
+            "JOB.ADD: DELAY wants a duration such as 250ms, 30s, 5m, 2h or 7d "
+            "(up to 36600d), but the words end here");
     refused("JOB.ADD q p AT noon",
             "JOB.ADD: AT wants a time in unix milliseconds or RFC 3339, such "
-            "as 2026-01-31T09:30:00Z, not 'noon'");
+            "as 2026-01-31T09:30:00Z, before the year 10000, not 'noon'");
     refused("JOB.ADD q p RETRIES 101",
             "JOB.ADD: RETRIES wants a whole number from 0 to 100, not '101'");
     refused("JOB.ADD q p FACTOR 0.5",

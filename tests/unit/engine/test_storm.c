@@ -97,6 +97,8 @@ static void storm_add(struct storm *s)
                                                          : 0;
     o.expires_ms += start_ms;
     o.deadline_ms += start_ms;
+    if ((o.given & GIVEN(EXPIRES)) != 0 && o.expires_ms > o.deadline_ms)
+        o.deadline_ms = o.expires_ms;
     struct slice text = slice_str(payload);
     struct add_params p = {.queue = slice_str(queues[below(s, 3)]),
                            .payloads = &text,
