@@ -120,7 +120,8 @@ struct walk {
     uint64_t count, most; /* to tell, to examine */
     struct buf rows;      /* key length, value length, key, value */
     uint32_t rows_n;
-    uint32_t skip; /* of the ids of the row that is being looked at */
+    uint32_t skip;  /* of the ids of the row that is being looked at */
+    uint64_t asked; /* rows that are missing and will be told */
     bool pending;
 };
 
@@ -170,6 +171,14 @@ static enum err live_row(struct walk *w, enum family family, struct slice key,
     return ERR_OK;
 }
 
+/* Whatever the index leads to is told, but for what only the row itself says.
+ */
+static bool index_knows(const struct job_filter *f)
+{
+    return f->handler.len == 0 && f->owner.len == 0 && f->worker.len == 0 &&
+           f->key.len == 0 && !f->has_tag && f->signature == 0;
+}
+
 /* History is mostly not in memory, and a row that is costs the loop several
  * times what the reader asks for it among others. */
 static enum err past_row(struct walk *w, struct slice key, struct slice *row,
@@ -202,7 +211,7 @@ static enum err done_one(struct walk *w, const struct index_key *at,
 
 static bool enough(const struct walk *w)
 {
-    return w->r->n >= w->count || w->r->examined >= w->most;
+    return w->r->n + w->asked >= w->count || w->r->examined >= w->most;
 }
 
 /* The jobs of a block from w->skip on, which ends at 0 if none is left. */
@@ -226,10 +235,12 @@ static enum err done_row(struct walk *w, struct slice key, struct slice value,
             return ERR_OK;
         w->r->examined++;
         enum err rc = done_one(w, &k, &id, err);
-        if (rc == ERR_PENDING)
+        if (rc == ERR_PENDING) {
             w->pending = true; /* ask for the others too */
-        else if (rc != ERR_OK)
+            w->asked += index_knows(w->f);
+        } else if (rc != ERR_OK) {
             return rc;
+        }
     }
     w->skip = at < ids.len ? (uint32_t)at : 0;
     return ERR_OK;
@@ -394,9 +405,8 @@ enum err list_walk(struct engine *e, struct gather *g,
     r->n = r->examined = 0;
     index_settle(e);
     /* Stretches of the index cost a seek each, even the empty ones. */
-    for (uint32_t seeks = 0; rc == ERR_OK && !at.end && r->n < count &&
-                             r->examined < rows && seeks < 64;
-         seeks++) {
+    for (uint32_t seeks = 0;
+         rc == ERR_OK && !at.end && !enough(&w) && seeks < 64; seeks++) {
         uint32_t left = rows - (uint32_t)r->examined;
         if (!at.done && (!any_live(f) || none_live(e, f))) {
             at.done = true;

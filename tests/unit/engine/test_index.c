@@ -206,6 +206,24 @@ static void rows_of_history_are_left_to_the_reader(void **state)
     assert_in_range(after.base_reads - before.base_reads, 0, JOBS / 4);
 }
 
+static void a_page_asks_for_the_rows_that_it_tells(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[JOBS];
+    struct told t = {.n = 0};
+    struct list_result res = {.cursor = ""};
+    struct store_stats before, after;
+    r->generation_bytes = 4096; /* so that rows are in the base */
+    rig_restart(r);
+    end_together(r, ids, JOBS);
+    rig_restart(r);
+    store_get_stats(r->store, &before);
+    assert_true(page(r, &t, &res, 5));
+    store_get_stats(r->store, &after);
+    assert_int_equal(t.n, 5);
+    assert_in_range(after.pending_reads - before.pending_reads, 5, 10);
+}
+
 /* --- live jobs ----------------------------------------------------------- */
 
 #define MANY 2500
@@ -258,6 +276,7 @@ int main(void)
         T(the_last_job_of_a_block_takes_its_row_along),
         T(a_block_of_this_tick_can_be_read_and_changed),
         T(rows_of_history_are_left_to_the_reader),
+        T(a_page_asks_for_the_rows_that_it_tells),
         T(counting_goes_on_while_jobs_change_their_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
