@@ -71,7 +71,8 @@ static void trim(struct store *s, uint64_t mono_ms)
         mono_ms < s->full_mono_ms + s->o.generation_age_ms)
         return;
     s->full_mono_ms = 0;
-    generation_free(&s->spare);
+    if (s->spare != NULL && generation_resident(s->spare) > QUIET_BYTES)
+        generation_free(&s->spare);
     generation_trim(s->open);
 }
 
