@@ -13,6 +13,7 @@
 
 #define ROWS_A_CALL 1000 /* about a millisecond */
 #define BLOCKS_A_SCAN 64 /* of the index: each names many jobs */
+#define SCAN_MIN 4       /* more with each scan that was not enough */
 #define HOUR_MS ((uint64_t)3600 * 1000)
 #define LIVE_STATES (((uint32_t)1 << (JOB_RUNNING + 1)) - 2)
 
@@ -118,6 +119,7 @@ struct walk {
     void *ud;
     struct list_result *r;
     uint64_t count, most; /* to tell, to examine */
+    uint32_t scan;        /* rows to read at once */
     struct buf rows;      /* key length, value length, key, value */
     uint32_t rows_n;
     uint32_t skip;  /* of the ids of the row that is being looked at */
@@ -322,7 +324,8 @@ static enum err walk_live(struct walk *w, struct list_pos *pos, uint32_t rows,
     } else {
         enum family family = only_running(f) ? FAMILY_RUNS : FAMILY_JOBS;
         enum err rc =
-            take_rows(w, family, &from, key_slice(&to), rows, pos, &all, err);
+            take_rows(w, family, &from, key_slice(&to),
+                      rows < w->scan ? rows : w->scan, pos, &all, err);
         if (rc != ERR_OK)
             return rc;
     }
@@ -375,6 +378,8 @@ static enum err walk_done(struct walk *w, struct list_pos *pos, uint32_t rows,
     bool all;
     if (rows > BLOCKS_A_SCAN)
         rows = BLOCKS_A_SCAN;
+    if (rows > w->scan)
+        rows = w->scan;
     if (!stretch(w, &pos->next, &from, &to)) {
         pos->end = true;
         return ERR_OK;
@@ -399,7 +404,10 @@ enum err list_walk(struct engine *e, struct gather *g,
                      .ud = ud,
                      .r = r,
                      .count = count,
-                     .most = rows};
+                     .most = rows,
+                     .scan = count < SCAN_MIN ? SCAN_MIN
+                             : count < rows   ? count
+                                              : rows};
     struct list_pos at = *pos;
     enum err rc = ERR_OK;
     r->n = r->examined = 0;
@@ -419,6 +427,7 @@ enum err list_walk(struct engine *e, struct gather *g,
         } else {
             rc = walk_done(&w, &at, left, err);
         }
+        w.scan = w.scan < rows / 4 ? w.scan * 4 : rows;
     }
     buf_release(&w.rows);
     if (rc == ERR_OK && w.pending)
