@@ -291,7 +291,9 @@ static enum err mem_read(struct backend *b, enum base_tier tier, enum family f,
     if (rc != ERR_OK)
         return err_set(e, rc, "family %s: as the simulation wants it",
                        family_name(f));
-    if (!sortmap_find(&d->base.maps[f], key, &pos))
+    /* Not sortmap_find(): reads follow each other in no order. */
+    pos = sortmap_seek(&d->base.maps[f], key);
+    if (pos.leaf == NULL || !slice_eq(change_key(sortmap_row(pos)), key))
         return ERR_NOTFOUND;
     *value = arena_copy(to, change_value(sortmap_row(pos)));
     return ERR_OK;
