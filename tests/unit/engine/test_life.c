@@ -265,6 +265,30 @@ static void crashes_of_an_older_version_count_from_the_first(void **state)
     }
 }
 
+static void only_the_last_crash_reads_what_an_end_needs(void **state)
+{
+    struct rig *r = *state;
+    struct store_stats before, after;
+    char payload[2000];
+    memset(payload, 'p', sizeof(payload) - 1);
+    payload[sizeof(payload) - 1] = '\0';
+    r->check = false; /* it reads, too */
+    rig_add(r, "q", payload, NULL);
+    rig_restart(r);
+    for (uint32_t crash = 1; crash <= r->config.crashes_max; crash++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        r->now.mono_ms += r->lease_ms;
+        r->now.wall_ms += r->lease_ms;
+        store_get_stats(r->store, &before);
+        (void)engine_reap(r->engine, r->now);
+        store_get_stats(r->store, &after);
+        assert_int_equal(rig_queue(r, "q").lost, crash);
+        assert_int_equal(after.reads > before.reads,
+                         crash == r->config.crashes_max);
+        rig_pass(r, r->config.crash_delay_ms);
+    }
+}
+
 static void a_lost_job_goes_back_to_its_old_place(void **state)
 {
     struct rig *r = *state;
@@ -536,6 +560,7 @@ int main(void)
         TEST(rare_crashes_never_make_poison),
         TEST(crashes_of_an_older_version_count_from_the_first),
         TEST(leases_of_mixed_lengths_end_by_their_deadlines),
+        TEST(only_the_last_crash_reads_what_an_end_needs),
         TEST(a_lost_job_goes_back_to_its_old_place),
         TEST(a_stepped_wall_clock_ends_no_lease),
         TEST(a_long_payload_lives_in_a_row_of_its_own),
