@@ -9,6 +9,8 @@
 #include "util/assert.h"
 #include "util/parse.h"
 
+#define APPLY_ALL 1000 /* generations: more than there are */
+
 static const char *const queue_names[] = {"mail", "report", "{a}.b", "clock"};
 
 void note(struct world *w, uint64_t a, uint64_t b)
@@ -517,7 +519,8 @@ static void commit(struct world *w)
     if (chance(w, 500))
         mem_sync(w->disk, UINT64_MAX);
     if (chance(w, 300))
-        mem_apply(w->disk, 1 + (unsigned)rng_below(&w->rng, 3));
+        mem_apply(w->disk,
+                  w->o->calm ? APPLY_ALL : 1 + (unsigned)rng_below(&w->rng, 3));
     if (chance(w, 50))
         mem_flush(w->disk);
     store_poll(w->store, w->now);
@@ -757,7 +760,7 @@ void world_run(const struct world_options *o, struct world_report *r)
         .manual_apply = true,
         .manual_flush = true,
         .pending_per_1000 = o->calm ? 0 : (unsigned)(chance(w, 500) ? 0 : 300),
-        .fetch_polls_max = (unsigned)rng_below(&w->rng, 4),
+        .fetch_polls_max = o->calm ? 0 : (unsigned)rng_below(&w->rng, 4),
     };
     w->disk = mem_disk_new(&knobs);
     engine_config_default(&w->config);

@@ -21,7 +21,7 @@
 struct world_options {
     uint64_t seed;
     uint32_t ops;     /* after so many the world is drained and judged */
-    bool calm;        /* no crashes, no steps of the clock: for measuring */
+    bool calm;        /* no crashes, no slow disk, no steps of the clock */
     uint64_t pace_ms; /* mean time between ops; 0: drawn from the seed */
     bool trace;       /* print every operation */
 };
