@@ -120,8 +120,12 @@ void ahead_look(struct engine *e, struct lane *l)
     e->ahead.keys = l->window.len <= e->ahead.size && !l->window.complete;
     if (e->ahead.keys)
         lane_wish(e, e->ahead.gather, l);
-    if (e->ahead.rows == 0 && !e->ahead.keys)
+    if (e->ahead.rows == 0 && !e->ahead.keys) {
+        /* What it found holds the overlay: nothing could be dropped until the
+         * next time that rows are missing. */
+        gather_release(e->ahead.gather);
         return;
+    }
     e->ahead.lane = l->id;
     store_fetch(e->store, e->ahead.gather, arrived, e);
 }
