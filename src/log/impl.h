@@ -88,7 +88,7 @@ struct log {
     char *path;
     int lock_fd;
     uint64_t segment_bytes;
-    bool threaded;
+    bool threaded, realtime;
     void (*on_progress)(void *ud);
     void (*on_fatal)(const char *why, void *ud);
     void *ud;

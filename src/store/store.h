@@ -170,6 +170,7 @@ struct store_options {
     const char *dir;
     int log_sync; /* enum log_sync of log/log.h */
     uint64_t log_segment_bytes, log_max_bytes;
+    bool log_realtime;
     uint64_t generation_bytes, generation_age_ms, overlay_bytes_max;
     uint64_t block_cache_bytes, write_buffer_bytes;
     uint64_t disk_reserve_bytes;
@@ -213,6 +214,7 @@ struct store_stats {
     uint64_t reads, base_reads, pending_reads, blocking_reads;
     uint64_t loop_disk_reads; /* reads on the loop that touched a disk */
     uint64_t fetches, log_bytes, log_segments, disk_free_bytes;
+    bool log_realtime; /* the log's thread runs before others */
     uint64_t replayed_entries, dropped_tail_bytes;
     uint64_t cut_manifest_bytes;
     struct store_times {
