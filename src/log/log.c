@@ -91,14 +91,23 @@ static void run_here(struct log *l)
         l->on_progress(l->ud);
 }
 
+/* With the lock, which it gives up first: the log thread goes first when it is
+ * woken, would find the lock taken by a thread that has just lost its processor
+ * to it, and wait for that one's next turn. */
+static void unlock_and_wake(struct log *l, bool wake)
+{
+    wake = wake && l->asleep;
+    (void)pthread_mutex_unlock(&l->lock);
+    if (wake)
+        (void)pthread_cond_signal(&l->wake);
+}
+
 void log_submit(struct log *l)
 {
     CHECK_OBJ(l, LOG);
     (void)pthread_mutex_lock(&l->lock);
     enqueue(l);
-    if (l->asleep && !batch_empty(&l->queue))
-        (void)pthread_cond_signal(&l->wake);
-    (void)pthread_mutex_unlock(&l->lock);
+    unlock_and_wake(l, !batch_empty(&l->queue));
     if (!l->threaded)
         run_here(l);
 }
@@ -123,9 +132,7 @@ bool log_sync_inline(struct log *l)
     }
     if (!here) {
         enqueue(l);
-        if (l->asleep && !batch_empty(&l->queue))
-            (void)pthread_cond_signal(&l->wake);
-        (void)pthread_mutex_unlock(&l->lock);
+        unlock_and_wake(l, !batch_empty(&l->queue));
         return false;
     }
     l->busy = true;
@@ -146,9 +153,7 @@ void log_request_sync(struct log *l)
     (void)pthread_mutex_lock(&l->lock);
     enqueue(l);
     l->sync_target = l->last;
-    if (l->asleep)
-        (void)pthread_cond_signal(&l->wake);
-    (void)pthread_mutex_unlock(&l->lock);
+    unlock_and_wake(l, true);
     if (!l->threaded)
         run_here(l);
 }

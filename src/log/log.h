@@ -95,7 +95,7 @@ struct log_options {
                                are verified when read. The newest segment
                                always is. 0: everything */
     enum log_sync_mode sync;
-    bool threaded;                 /* false: log_submit() does the work */
+    bool threaded; /* false: log_submit() does the work */
     bool realtime; /* the log thread runs before others, if it may */
     void (*on_progress)(void *ud); /* acked, written or durable moved. From a
                                       log thread: may only wake the loop */

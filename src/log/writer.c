@@ -306,13 +306,13 @@ void token_give(struct log *l)
 }
 
 /* A sync that has come back waits for a processor, on a busy machine for up to
- * 4 ms, and all replies behind it wait as well. This thread works for a fraction
- * of the time only, so it takes little from others by going first. */
+ * 4 ms, and all replies behind it wait as well. This thread works for a
+ * fraction of the time only, so it takes little from others by going first. */
 static void go_first(struct log *l)
 {
     struct sched_param p = {.sched_priority = 1};
-    bool may = l->realtime &&
-               pthread_setschedparam(pthread_self(), SCHED_RR, &p) == 0;
+    bool may =
+        l->realtime && pthread_setschedparam(pthread_self(), SCHED_RR, &p) == 0;
     (void)pthread_mutex_lock(&l->lock);
     l->stats.realtime = may;
     (void)pthread_mutex_unlock(&l->lock);
