@@ -108,8 +108,9 @@ static enum err set_options(struct rocks_base *b,
      * are, then sink to the last level by name alone, never rewritten. */
     rocksdb_options_set_compression(opt, rocksdb_lz4_compression);
     rocksdb_options_set_level0_file_num_compaction_trigger(opt, 8);
-    /* Smooth the writes of flushes, which compete with fdatasync. */
-    rocksdb_options_set_bytes_per_sync(opt, (uint64_t)1 << 20);
+    /* A sync of the log waits for what is being written then, so files are
+     * written bit by bit: with 1 MiB its 99th percentile was a fifth more. */
+    rocksdb_options_set_bytes_per_sync(opt, (uint64_t)128 << 10);
 
     b->cache = rocksdb_cache_create_lru(o->block_cache_bytes);
     b->table = rocksdb_block_based_options_create();
