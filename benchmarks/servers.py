@@ -148,6 +148,20 @@ class BelfryBeside(Belfry):
     name = "belfry beside"
 
 
+class BelfryLto(Belfry):
+    """`make RELEASE=lto`"""
+
+    name = "belfry lto"
+    program = os.path.join(REPO, "build/lto/belfry-server")
+
+
+class BelfryPgo(Belfry):
+    """`make profile && make RELEASE=pgo`"""
+
+    name = "belfry pgo"
+    program = os.path.join(REPO, "build/pgo/belfry-server")
+
+
 class BelfryEverysec(Belfry):
     name, sync = "belfry everysec", "everysec"
     durable = "written, not synced"
