@@ -411,8 +411,7 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
 
 bool chore_step(struct engine *e, struct now now)
 {
-    if (e->chore_fetching)
-        return false;
+    ASSERT(!e->chore_fetching);
     uint64_t next = UINT64_MAX;
     struct chore *ready = NULL;
     LIST_FOR (it, &e->chores) {
@@ -433,7 +432,6 @@ bool chore_step(struct engine *e, struct now now)
             store_fetch(e->store, e->chore_gather, fetched, e);
             return false;
         }
-        gather_release(e->chore_gather);
         if (rc != ERR_OK) {
             fault(e, now, &err);
             chore_end(e, ready, CHORE_FAILED, now);

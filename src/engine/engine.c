@@ -219,10 +219,8 @@ void timer_fetch(struct engine *e)
     store_fetch(e->store, e->timer_gather, timer_fetched, e);
 }
 
-bool engine_tick(struct engine *e, struct now now)
+static bool run_timers(struct engine *e, struct now now)
 {
-    if (e->timer_fetching || store_room(e->store) == STORE_FULL)
-        return false;
     slice_begin(e);
     bool more = due_step(e, now, e->config.slice_ops);
     if (!e->timer_fetching) {
@@ -231,9 +229,24 @@ bool engine_tick(struct engine *e, struct now now)
     }
     if (!e->timer_fetching)
         schedule_guard(e, now);
+    return more;
+}
+
+/* Whatever was read in a tick is let go at its end, also what the reaper read
+ * and what came for somebody who has nothing to do any more: it holds the
+ * overlay, which would stay full for ever if it is full because of that. */
+bool engine_tick(struct engine *e, struct now now)
+{
+    bool full = store_room(e->store) == STORE_FULL, more = false;
+    if (!full && !e->timer_fetching)
+        more = run_timers(e, now);
     if (!e->timer_fetching)
         gather_release(e->timer_gather);
-    return chore_step(e, now) || more;
+    if (!full && !e->chore_fetching)
+        more = chore_step(e, now) || more;
+    if (!e->chore_fetching)
+        gather_release(e->chore_gather);
+    return more;
 }
 
 bool engine_reap(struct engine *e, struct now now)
@@ -244,7 +257,6 @@ bool engine_reap(struct engine *e, struct now now)
     if (!e->timer_fetching) {
         more = session_reap(e, now, e->config.slice_ops) || more;
         more = worker_step(e, now, e->config.slice_ops) || more;
-        gather_release(e->timer_gather);
     }
     return more;
 }
@@ -266,7 +278,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 uint64_t engine_next_ms(const struct engine *e, struct now now)
 {
     if (e->timer_fetching)
-        return UINT64_MAX; /* the store wakes us */
+        return chore_next_ms(e); /* the rest waits for those rows */
     uint64_t next = mono_of(due_next_ms(e), now);
     /* The end of a sync wakes the loop, usually sooner. */
     if (due_held(e) && next <= now.mono_ms)

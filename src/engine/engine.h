@@ -124,7 +124,8 @@ bool engine_tick(struct engine *e, struct now now);
 
 /* Expired leases and ended sessions. Call it after the sockets were read: after
  * a stall of the server an acknowledgement that waits in a socket must come
- * before the reaper. A slice, as above. */
+ * before the reaper. A slice, as above. The rows that it read are let go by the
+ * engine_tick() that follows. */
 bool engine_reap(struct engine *e, struct now now);
 
 /* When engine_tick() or engine_reap() have something to do, as monotonic ms; in

@@ -7,7 +7,8 @@
  * Rows are copied into the gather, so neither eviction nor compaction can make
  * an actor start over for ever. The pin keeps the generations from which the
  * gather's rows were seen, and all later ones, in the overlay: what was
- * fetched plus what the overlay says is always the present.
+ * fetched plus what the overlay says is always the present. A pin that nobody
+ * needs lets the overlay grow until writes are refused: store_idle_pins().
  *
  * The content of a gather (wants and rows) belongs to the fetch while one is
  * under way, and only the reader thread touches it then.
@@ -67,6 +68,7 @@ struct fetch {
 
 struct gather {
     struct store *store;
+    struct list pinned;      /* the store's, while there is a pin */
     struct content *content; /* NULL: nothing yet */
     struct generation *pin;
     struct fetch *fetch;

@@ -23,6 +23,7 @@ struct store {
     struct list generations; /* oldest first; the last one is open */
     size_t generations_len;
     struct generation *open;
+    struct list pinned;       /* gathers */
     struct generation *spare; /* an empty one, to spare page faults */
     /* When a generation was last sealed because it was full; 0: memory that
      * was touched since then has been given back. */

@@ -326,6 +326,7 @@ struct gather *gather_new(struct store *s)
 {
     struct gather *g = NEW(struct gather);
     g->store = s;
+    list_init(&g->pinned);
     return g;
 }
 
@@ -335,6 +336,7 @@ void store_pin(struct store *s, struct gather *g)
         return;
     g->pin = CONTAINER_OF(list_first(&s->generations), struct generation, node);
     g->pin->pins++;
+    list_append(&s->pinned, &g->pinned);
 }
 
 void gather_release(struct gather *g)
@@ -349,7 +351,16 @@ void gather_release(struct gather *g)
         ASSERT(g->pin->pins > 0);
         g->pin->pins--;
         g->pin = NULL;
+        list_remove(&g->pinned);
     }
+}
+
+bool store_idle_pins(const struct store *s)
+{
+    LIST_FOR (it, &s->pinned)
+        if (CONTAINER_OF(it, struct gather, pinned)->fetch == NULL)
+            return true;
+    return false;
 }
 
 void gather_defer(struct gather *g)
@@ -408,6 +419,7 @@ struct store *store_new(struct backend *b, const struct store_options *o)
     if (s->o.generation_bytes > s->o.overlay_bytes_max / 4)
         s->o.generation_bytes = s->o.overlay_bytes_max / 4;
     list_init(&s->generations);
+    list_init(&s->pinned);
     s->last_index = b->ops->last(b);
     generation_open(s);
     return s;

@@ -158,6 +158,11 @@ struct gather *gather_new(struct store *s);
 void gather_free(struct gather **g);   /* also cancels a fetch under way */
 void gather_release(struct gather *g); /* forget rows and view; reusable */
 
+/* Does a gather hold generations though none of its rows is on its way? At the
+ * end of a tick none should: its actor has had its turn, and if it forgot to
+ * release, no generation is dropped until it happens to run again. */
+bool store_idle_pins(const struct store *s);
+
 /* Bring in what reads with this gather missed; then call done(ud) from
  * store_poll(). */
 typedef void (*store_fetch_fn)(void *ud);

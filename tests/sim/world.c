@@ -523,6 +523,8 @@ static void commit(struct world *w)
                   w->o->calm ? APPLY_ALL : 1 + (unsigned)rng_below(&w->rng, 3));
     if (chance(w, 50))
         mem_flush(w->disk);
+    if (store_idle_pins(w->store))
+        violate(w, NULL, "a gather holds the overlay between two ticks");
     store_poll(w->store, w->now);
     deliver(w);
 }
@@ -634,8 +636,7 @@ static void run_timers(struct world *w)
         if (ticking(w))
             clock_ticked(w);
     }
-    if (ticking(w) && quiet == 2 &&
-        engine_next_ms(w->engine, w->now) != UINT64_MAX)
+    if (ticking(w) && quiet == 2)
         clock_idle(w);
 }
 

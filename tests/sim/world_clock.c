@@ -415,7 +415,9 @@ void clock_ticked(struct world *w)
 
 void clock_idle(struct world *w)
 {
-    /* Alarms wait for the disk, too. */
+    /* Alarms wait for the disk: to read as well as to write. */
+    if (w->engine->timer_fetching)
+        return;
     if (store_acked(w->store) < store_last(w->store) &&
         store_pending_bytes(w->store) > w->config.alarms_unsynced_max)
         return;

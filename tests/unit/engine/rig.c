@@ -83,6 +83,7 @@ static void run_timers(struct rig *r)
     for (int i = 0; i < 100000; i++) {
         bool more = engine_reap(r->engine, r->now);
         more = engine_tick(r->engine, r->now) || more;
+        assert_false(store_idle_pins(r->store));
         /* As the server does: an entry has its bounds. */
         assert_in_range(store_entry_bytes(r->store), 0, GENERATION_ENTRY_MAX);
         if (store_entry_bytes(r->store) >= (1 << 20))
