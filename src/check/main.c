@@ -58,9 +58,11 @@ static void print_cut(const struct manifest_cut *cut)
 {
     if (cut->bytes > 0)
         printf("torn      %s: the last write, %" PRIu64
-               " bytes from offset %" PRIu64 ", will be cut off at the next "
+               " bytes from offset %" PRIu64 "%s, will be cut off at the next "
                "start; the log has everything behind index %" PRIu64 "\n",
-               cut->name, cut->bytes, cut->at, cut->applied);
+               cut->name, cut->bytes, cut->at,
+               cut->table == 0 ? "" : ", of a table that is not there",
+               cut->applied);
 }
 
 static int verify(const char *dir)

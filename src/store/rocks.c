@@ -234,6 +234,7 @@ static void rocks_close(struct backend **bp, bool clean)
     if (r->lock_fd >= 0)
         close(r->lock_fd);
     mem_free(r->dropped);
+    buf_release(&r->filing.deletions);
     mem_free(r);
     *bp = NULL;
 }
@@ -312,6 +313,7 @@ static void rocks_stats(const struct backend *b, struct store_stats *out)
     out->flushed_index = atomic_load(&r->flushed_index);
     out->disk_free_bytes = atomic_load(&r->disk_free);
     out->dropped_tail_bytes = r->found.tail_bytes;
+    out->filed_changes = atomic_load(&r->filed_changes);
     out->cut_manifest_bytes = r->cut.bytes;
     out->fault_is = fault_of(r, &out->fault);
     const struct rocks_base *base = rocks_base_of(r);
@@ -361,12 +363,15 @@ static enum err mend_manifest(struct rocks *r, struct errbuf *e)
     enum err rc = rocks_manifest_mend(r->dir, &r->cut, e);
     if (rc == ERR_OK && cut->bytes > 0)
         say(LL_WARNING,
-            "the last write to %s/base/%s was torn, as a power cut leaves it: "
-            "cut off %llu bytes from offset %llu; the log has everything "
-            "behind index %llu; the file as it was is %s.torn",
-            r->dir, cut->name, (unsigned long long)cut->bytes,
-            (unsigned long long)cut->at, (unsigned long long)cut->applied,
-            cut->name);
+            "the last write to %s/base/%s %s: cut off %llu bytes from offset "
+            "%llu; the log has everything behind index %llu; the file as it "
+            "was is %s.torn",
+            r->dir, cut->name,
+            cut->table == 0 ? "was torn, as a power cut leaves it"
+                            : "names a table that is not there, as a write "
+                              "that failed leaves it",
+            (unsigned long long)cut->bytes, (unsigned long long)cut->at,
+            (unsigned long long)cut->applied, cut->name);
     return rc;
 }
 
@@ -400,7 +405,9 @@ enum err store_open(struct store **out, const struct store_options *o,
     if (rc != ERR_OK)
         goto out;
     rocks_ballast_drop(r->dir);
-    rc = rocks_base_find(r->dir, &found, e);
+    rc = rocks_file_clear(r->dir, e);
+    if (rc == ERR_OK)
+        rc = rocks_base_find(r->dir, &found, e);
     if (rc == ERR_OK && found)
         rc = mend_manifest(r, e);
     if (rc == ERR_OK)

@@ -37,6 +37,7 @@
 #include "store/backend.h"
 #include "store/gather.h"
 #include "store/rocks_manifest.h"
+#include "util/buf.h"
 #include "util/list.h"
 
 #define ROCKS_PATH_MAX 3584
@@ -51,6 +52,23 @@ struct dropped {
     enum family family;
     uint64_t index;
     unsigned char from[4], to[4];
+};
+
+/* The tables in which the applier files finished jobs: rocks_file.c. */
+#define FILING_TABLES 8
+struct filing {
+    uint64_t generation; /* the last one whose tables were taken in */
+    size_t tables;
+    uint32_t buckets[FILING_TABLES];
+    struct buf deletions; /* const char *: beside the rows in the tables */
+    /* Buckets of which rows may be in a memtable, until the base is flushed up
+     * to that index; all_until: any bucket. */
+    struct loose {
+        uint32_t bucket;
+        uint64_t until;
+    } loose[8];
+    size_t loose_n;
+    uint64_t all_until;
 };
 
 /* The database itself; belfry-check and backup open it alone. */
@@ -111,7 +129,9 @@ struct rocks {
     /* The applier's: */
     uint64_t unflushed_bytes;
     rocksdb_writebatch_t *batch;
-    bool batch_used;           /* it has memory */
+    bool batch_used; /* it has memory */
+    struct filing filing;
+    _Atomic uint64_t filed_changes;
     bool ballast;              /* it is there */
     uint64_t refused_since_ms; /* by a base that has room; 0: not */
     struct dropped *dropped;   /* whole buckets, until their files can go */
@@ -156,6 +176,13 @@ MUST_USE enum err rocks_base_begin(struct rocks *r, struct errbuf *e);
  * of its tables are damaged, or that none is. */
 void rocks_blame_tables(const char *path, struct errbuf *e);
 bool rocks_is_table(const char *name);
+
+/* rocks_edit.c: the next table that a record of a MANIFEST adds; false: that
+ * was all. Moves on in *record. */
+bool rocks_edit_next(struct slice *record, uint64_t *table);
+/* Take a number off the front. */
+bool rocks_varint(struct slice *from, uint64_t *out);
+
 /* Turn RocksDB's message, which is freed, into an error. */
 enum err rocks_err(struct errbuf *e, char *message, const char *what);
 
@@ -209,6 +236,20 @@ void rocks_apply_poll(struct rocks *r);
 /* [loop] Notice that the applier hangs in RocksDB. */
 void rocks_watch_applier(struct rocks *r);
 void *rocks_applier(void *arg);
+
+void rocks_batch_row(struct rocks *r, enum family f, const char *at);
+
+/* --- rocks_file.c --------------------------------------------------------- */
+
+/* [applier] Put what a full generation has of finished jobs into tables; then
+ * the rest of these rows into the batch. */
+MUST_USE enum err rocks_file_rows(struct rocks *r, const struct generation *g,
+                                  struct errbuf *e);
+void rocks_file_rest(struct rocks *r, const struct generation *g);
+/* [applier] The base is flushed up to here. */
+void rocks_file_flushed(struct filing *f, uint64_t index);
+/* At the start: delete what a crash left beside the base. */
+MUST_USE enum err rocks_file_clear(const char *dir, struct errbuf *e);
 
 /* --- rocks_backup.c ------------------------------------------------------ */
 

@@ -93,20 +93,23 @@ void rocks_apply_poll(struct rocks *r)
 
 /* --- in the thread ------------------------------------------------------- */
 
-static void batch_family(rocksdb_writebatch_t *batch, const struct rocks *r,
-                         const struct generation *g, enum family f)
+void rocks_batch_row(struct rocks *r, enum family f, const char *at)
 {
     rocksdb_column_family_handle_t *cf = r->base.cfs[f];
+    struct slice key = change_key(at), value = change_value(at);
+    if (change_is_del(at))
+        rocksdb_writebatch_delete_cf(r->batch, cf, key.data, key.len);
+    else
+        rocksdb_writebatch_put_cf(r->batch, cf, key.data, key.len, value.data,
+                                  value.len);
+}
+
+static void batch_family(struct rocks *r, const struct generation *g,
+                         enum family f)
+{
     struct sortmap_pos pos = sortmap_seek(&g->maps[f], SLICE_EMPTY);
-    for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
-        const char *at = sortmap_row(pos);
-        struct slice key = change_key(at), value = change_value(at);
-        if (change_is_del(at))
-            rocksdb_writebatch_delete_cf(batch, cf, key.data, key.len);
-        else
-            rocksdb_writebatch_put_cf(batch, cf, key.data, key.len, value.data,
-                                      value.len);
-    }
+    for (; pos.leaf != NULL; pos = sortmap_next(pos))
+        rocks_batch_row(r, f, sortmap_row(pos));
 }
 
 /* A range deletion needs an end; nothing sorts behind this. */
@@ -139,8 +142,12 @@ static void fill_batch(struct rocks *r, const struct generation *g)
                 to.data, to.len);
         }
     }
-    for (int f = 0; f < FAMILIES; f++)
-        batch_family(batch, r, g, (enum family)f);
+    for (int f = 0; f < FAMILIES; f++) {
+        if (f == FAMILY_PAST)
+            rocks_file_rest(r, g);
+        else
+            batch_family(r, g, (enum family)f);
+    }
     key_meta(&k, SLICE_LIT("applied"));
     size_t len = (size_t)(rec_applied_encode(&applied, value) - value);
     rocksdb_writebatch_put_cf(batch, r->base.cfs[FAMILY_META], k.bytes, k.len,
@@ -178,8 +185,11 @@ static void note_dropped(struct rocks *r, const struct generation *g)
 static enum err write_generation(struct rocks *r, const struct generation *g,
                                  struct errbuf *e)
 {
-    rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
     char *message = NULL;
+    enum err rc = rocks_file_rows(r, g, e);
+    if (rc != ERR_OK)
+        return rc;
+    rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
     rocksdb_writeoptions_disable_WAL(wo, 1);
     fill_batch(r, g);
     rocksdb_write(r->base.db, wo, r->batch, &message);
@@ -230,6 +240,7 @@ static void learn_flushed(struct rocks *r)
         return;
     if (index != atomic_load(&r->flushed_index)) {
         atomic_store(&r->flushed_index, index);
+        rocks_file_flushed(&r->filing, index);
         if (index == atomic_load(&r->applied_index))
             r->unflushed_bytes = 0;
         delete_files(r);

@@ -4,8 +4,9 @@
  *  2. A checkpoint of the base: hard links to its files, after a flush of all
  *     families together. What it says in meta/applied is X. If there is no base
  *     yet, X is 0: the log has everything.
- *  3. The records X+1 to the last one that was durable when we began, copied
- *     into a log of the backup's own.
+ *  3. The records X+1 to the last one that is durable by now, copied into a log
+ *     of the backup's own: tables of finished jobs may be in the copy that X
+ *     does not cover yet (rocks_file.c), but none beyond what was durable.
  *  4. The marker. A directory without it is not a backup.
  *
  * The copy is a data directory: a server starts on it as it is.
@@ -113,6 +114,8 @@ static void *backup_thread(void *arg)
         b->rc = checkpoint(b, path);
     if (b->rc == ERR_OK && b->has_base)
         b->rc = applied_of(b, path, &applied);
+    if (b->has_base)
+        b->upto = log_durable(b->r->log);
     if (b->rc == ERR_OK)
         b->rc = copy_log(b, applied + 1);
     if (b->rc == ERR_OK)

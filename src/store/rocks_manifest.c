@@ -119,7 +119,7 @@ static uint64_t find_other(struct slice file, size_t bad)
 void manifest_scan(struct slice file, struct manifest_scan *out)
 {
     bool inside = false; /* a record of several pieces */
-    size_t at = 0;
+    size_t at = 0, begin = 0;
     struct piece p;
     *out = (struct manifest_scan){0};
     while (at < file.len) {
@@ -130,9 +130,12 @@ void manifest_scan(struct slice file, struct manifest_scan *out)
         if (!piece_at(file, at, &p) ||
             inside != (p.type == MIDDLE || p.type == LAST))
             break;
+        if (!inside)
+            begin = at;
         at = p.end;
         inside = p.type == FIRST || p.type == MIDDLE;
         if (!inside) {
+            out->last = begin;
             out->end = at;
             out->records++;
         }
@@ -141,6 +144,20 @@ void manifest_scan(struct slice file, struct manifest_scan *out)
     out->whole = at >= file.len && !inside;
     if (!out->whole)
         out->other = find_other(file, at);
+}
+
+/* The bytes of the last whole record. */
+static void last_record(struct slice file, const struct manifest_scan *s,
+                        struct buf *out)
+{
+    struct piece p;
+    for (size_t at = (size_t)s->last; at < s->end; at = p.end) {
+        if (BLOCK - at % BLOCK < HEAD)
+            at += BLOCK - at % BLOCK;
+        if (!piece_at(file, at, &p))
+            return;
+        buf_add_slice(out, p.bytes);
+    }
 }
 
 /* --- looking ------------------------------------------------------------- */
@@ -186,6 +203,39 @@ static enum err read_manifest(const char *dir, struct manifest *m, char *name,
     if (rc == ERR_OK)
         manifest_scan(buf_slice(&m->content), &m->scan);
     return rc;
+}
+
+/* A table that the last record names and that is not there; 0: there is none.
+ */
+static uint64_t missing_table(const char *dir, const struct manifest *m)
+{
+    struct buf record = {0};
+    uint64_t number, missing = 0;
+    last_record(buf_slice(&m->content), &m->scan, &record);
+    struct slice rest = buf_slice(&record);
+    while (missing == 0 && rocks_edit_next(&rest, &number)) {
+        char path[ROCKS_PATH_MAX + 64];
+        snprintf(path, sizeof(path), "%s/base/%06" PRIu64 ".sst", dir, number);
+        if (access(path, F_OK) != 0 && errno == ENOENT)
+            missing = number;
+    }
+    buf_release(&record);
+    return missing;
+}
+
+/* Have the last record cut off, if its table is missing and it is not of the
+ * list. */
+static void drop_last(const char *dir, struct manifest *m,
+                      struct manifest_cut *cut)
+{
+    if (m->scan.records <= LIST_RECORDS)
+        return;
+    cut->table = missing_table(dir, m);
+    if (cut->table == 0)
+        return;
+    m->scan.whole = false;
+    m->scan.bad = m->scan.end = m->scan.last;
+    m->scan.records--;
 }
 
 /* What can be said without opening anything. */
@@ -258,6 +308,8 @@ static enum err look(const char *dir, struct manifest *m, struct rocks_base *b,
     *cut = (struct manifest_cut){.bytes = 0};
     rocks_manifest_forget(dir); /* a crash may have left it */
     enum err rc = read_manifest(dir, m, cut->name, sizeof(cut->name), e);
+    if (rc == ERR_OK && m->scan.whole)
+        drop_last(dir, m, cut);
     if (rc != ERR_OK || m->scan.whole)
         return rc;
     rc = may_be_cut(m, e);
@@ -276,10 +328,11 @@ static enum err look(const char *dir, struct manifest *m, struct rocks_base *b,
     rocks_base_close(b);
     rocks_manifest_forget(dir);
     err_wrap(e,
-             "%s is torn at offset %" PRIu64
-             " and cannot do without the %" PRIu64 " bytes from %" PRIu64 " on",
-             m->path, m->scan.bad, (uint64_t)m->content.len - m->scan.end,
-             m->scan.end);
+             "%s %s at offset %" PRIu64 " and cannot do without the %" PRIu64
+             " bytes from %" PRIu64 " on",
+             m->path,
+             cut->table == 0 ? "is torn" : "names a table that is not there",
+             m->scan.bad, (uint64_t)m->content.len - m->scan.end, m->scan.end);
     return rc;
 }
 

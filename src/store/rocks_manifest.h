@@ -14,6 +14,11 @@
  * So the state, with the log played in, is what was acknowledged, whatever tore
  * the file. Where any of the three fails, nothing is touched.
  *
+ * There is a second kind of end that cannot be used. If RocksDB cannot sync the
+ * record with which it takes in a table of ours (rocks_file.c), it deletes the
+ * table; the record may be read all the same after a restart. A last record
+ * that names a table which is not there is cut off by the same rules.
+ *
  * And damage that no power cut leaves is refused all the same, because someone
  * should look at the disk: a good record behind the bad one must be of the same
  * write. */
@@ -30,7 +35,8 @@ struct rocks_base;
 
 struct manifest_scan {
     uint64_t records; /* whole ones before `bad` */
-    uint64_t end;     /* where the last of them ends */
+    uint64_t last;    /* where the last of them begins */
+    uint64_t end;     /* and where it ends */
     uint64_t bad;     /* what stands here cannot be read */
     uint64_t other; /* a good record behind `bad` that was not written together
                        with what is at `bad`; 0: there is none */
@@ -42,8 +48,9 @@ void manifest_scan(struct slice file, struct manifest_scan *out);
 
 struct manifest_cut {
     char name[32];    /* "MANIFEST-000248" */
-    uint64_t at;      /* where the last whole record ends */
-    uint64_t bytes;   /* of the torn write behind it; 0: there is none */
+    uint64_t at;      /* where the last record ends that is kept */
+    uint64_t bytes;   /* behind it; 0: nothing is to be cut off */
+    uint64_t table;   /* the last record names it and it is not there; or 0 */
     uint64_t applied; /* what the base holds everything up to without it */
 };
 

@@ -42,22 +42,9 @@ struct table {
     struct buf block;
 };
 
-static bool take_varint(struct slice *from, uint64_t *out)
-{
-    *out = 0;
-    for (unsigned shift = 0; shift < 64 && from->len > 0; shift += 7) {
-        unsigned char c = (unsigned char)*from->data++;
-        from->len--;
-        *out |= (uint64_t)(c & 0x7f) << shift;
-        if (c < 0x80)
-            return true;
-    }
-    return false;
-}
-
 static bool take_handle(struct slice *from, struct handle *h)
 {
-    return take_varint(from, &h->at) && take_varint(from, &h->len);
+    return rocks_varint(from, &h->at) && rocks_varint(from, &h->len);
 }
 
 static bool read_at(struct table *t, uint64_t at, size_t len)
@@ -81,6 +68,19 @@ static uint32_t checksum(struct slice block, unsigned char last)
     return (uint32_t)hash64(block) ^ last * 0x6b9083d9u;
 }
 
+/* A table that we made (rocks_file.c) may get a sequence number as RocksDB
+ * takes it in, written into its properties. The checksum is that without it. */
+static void clear_sequence(struct buf *block)
+{
+    static const char name[] = "external_sst_file.global_seqno";
+    char *at = memmem(block->data, block->len, name, sizeof(name) - 1);
+    size_t behind =
+        at == NULL ? 0
+                   : block->len - (size_t)(at - block->data) - sizeof(name) + 1;
+    if (behind >= 8)
+        memset(at + sizeof(name) - 1, 0, 8);
+}
+
 /* Read a block; what it says is then in t->block. */
 static bool block_holds(struct table *t, struct handle h)
 {
@@ -91,6 +91,7 @@ static bool block_holds(struct table *t, struct handle h)
         return false;
     const char *trailer = t->block.data + h.len;
     t->block.len = (size_t)h.len;
+    clear_sequence(&t->block);
     return checksum(buf_slice(&t->block), (unsigned char)trailer[0]) ==
            rocks_little(trailer + 1, 4);
 }
@@ -99,8 +100,8 @@ static bool block_holds(struct table *t, struct handle h)
 static bool next_value(struct slice *rest, struct slice *value)
 {
     uint64_t shared, own, len;
-    if (!take_varint(rest, &shared) || !take_varint(rest, &own) ||
-        !take_varint(rest, &len) || own > rest->len || len > rest->len - own)
+    if (!rocks_varint(rest, &shared) || !rocks_varint(rest, &own) ||
+        !rocks_varint(rest, &len) || own > rest->len || len > rest->len - own)
         return false;
     *value = slice_of(rest->data + own, (size_t)len);
     rest->data += own + len;

@@ -148,7 +148,9 @@ static char *back_up(const char *path)
     char name[2 * PATH_MAX];
     snprintf(name, sizeof(name), "%s/%d.%llu", shadow, (int)getpid(),
              (unsigned long long)++backups);
-    return link(path, name) == 0 ? must(strdup(name)) : NULL;
+    return real.linkat(AT_FDCWD, path, AT_FDCWD, name, 0) == 0
+               ? must(strdup(name))
+               : NULL;
 }
 
 void disk_opened(int fd, int flags, int existed)
@@ -321,6 +323,11 @@ void disk_removing(const char *path)
     change_new(REMOVED, path)->backup = backup;
 }
 
+void disk_linking(const char *path)
+{
+    change_new(CREATED, path);
+}
+
 void disk_undo_last(void)
 {
     if (changes_len > 0)
@@ -390,7 +397,9 @@ static void undo(const struct change *c)
         real.renameat(AT_FDCWD, c->to, AT_FDCWD, c->path) != 0)
         die(c->to);
     const char *name = c->kind == RENAMED ? c->to : c->path;
-    if (c->backup != NULL && link(c->backup, name) != 0 && errno != EEXIST)
+    if (c->backup != NULL &&
+        real.linkat(AT_FDCWD, c->backup, AT_FDCWD, name, 0) != 0 &&
+        errno != EEXIST)
         die(name);
 }
 

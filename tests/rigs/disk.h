@@ -42,6 +42,8 @@ struct real {
     int (*fallocate)(int fd, int mode, off_t off, off_t len);
     int (*renameat)(int from_dir, const char *from, int to_dir, const char *to);
     int (*unlinkat)(int dir, const char *path, int flags);
+    int (*linkat)(int from_dir, const char *from, int to_dir, const char *to,
+                  int flags);
 };
 extern struct real real;
 
@@ -69,6 +71,7 @@ int disk_exists(const char *path);
 /* Before the real call; disk_undo_last() if that fails. */
 void disk_renaming(const char *from, const char *to);
 void disk_removing(const char *path);
+void disk_linking(const char *path); /* a second name */
 void disk_undo_last(void);
 /* A directory is gone, for good: no cut brings back what was in it. */
 void disk_removed_dir(const char *path);

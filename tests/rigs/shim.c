@@ -34,7 +34,7 @@ enum kind {
     DIR_SYNC = 4,
     CREATE = 8,
     ALLOCATE = 16,
-    NAME = 32, /* rename, unlink, rmdir */
+    NAME = 32, /* rename, link, unlink, rmdir */
     READ = 64,
 };
 #define CHANGES (WRITE | SYNC | DIR_SYNC | CREATE | ALLOCATE | NAME)
@@ -94,6 +94,7 @@ __attribute__((constructor)) static void start(void)
     FIND(fallocate, "fallocate");
     FIND(renameat, "renameat");
     FIND(unlinkat, "unlinkat");
+    FIND(linkat, "linkat");
     const char *path = getenv("RIG_CONTROL");
     const char *dir = getenv("RIG_DIR"), *shadow = getenv("RIG_SHADOW");
     if (path == NULL || dir == NULL || shadow == NULL)
@@ -435,6 +436,29 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 int rename(const char *from, const char *to)
 {
     return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to,
+           int flags)
+{
+    char full[PATH_MAX];
+    if (control == NULL)
+        return real.linkat(from_dir, from, to_dir, to, flags);
+    pthread_mutex_lock(&lock);
+    int watched = disk_path(to_dir, to, full, sizeof(full));
+    if (watched && order(NAME) == 1)
+        return (int)leave(-1);
+    if (watched)
+        disk_linking(full);
+    int rc = real.linkat(from_dir, from, to_dir, to, flags);
+    if (rc != 0 && watched)
+        disk_undo_last();
+    return (int)leave(rc);
+}
+
+int link(const char *from, const char *to)
+{
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int rmdir(const char *path)

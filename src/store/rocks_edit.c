@@ -1,0 +1,98 @@
+/* What one record of a MANIFEST adds to the list of tables.
+ *
+ *     tag | value | tag | value | ...
+ *
+ * Numbers are varints; a text has its length in front. A table's value goes on
+ * until a tag 1 of its own. We know the tags that RocksDB writes up to the last
+ * table of a record, and give up at any other.
+ */
+#include "store/rocks.h"
+
+enum {
+    TAG_COMPARATOR = 1,
+    TAG_LOG = 2,
+    TAG_NEXT_FILE = 3,
+    TAG_LAST_SEQUENCE = 4,
+    TAG_CURSOR = 5,
+    TAG_GONE_TABLE = 6,
+    TAG_PREVIOUS_LOG = 9,
+    TAG_LEAST_LOG = 10,
+    TAG_NEW_TABLE = 103,
+    TAG_FAMILY = 200,
+    TAG_MAX_FAMILY = 203,
+    TABLE_ENDS = 1,
+};
+
+bool rocks_varint(struct slice *from, uint64_t *out)
+{
+    *out = 0;
+    for (unsigned shift = 0; shift < 64 && from->len > 0; shift += 7) {
+        unsigned char c = (unsigned char)*from->data++;
+        from->len--;
+        *out |= (uint64_t)(c & 0x7f) << shift;
+        if (c < 0x80)
+            return true;
+    }
+    return false;
+}
+
+static bool skip_number(struct slice *s)
+{
+    uint64_t n;
+    return rocks_varint(s, &n);
+}
+
+static bool skip_text(struct slice *s)
+{
+    uint64_t len;
+    if (!rocks_varint(s, &len) || len > s->len)
+        return false;
+    *s = slice_of(s->data + len, s->len - (size_t)len);
+    return true;
+}
+
+/* Level, number, size, first and last key, two sequence numbers, and more. */
+static bool take_table(struct slice *s, uint64_t *number)
+{
+    uint64_t tag = 0;
+    if (!skip_number(s) || !rocks_varint(s, number) || !skip_number(s) ||
+        !skip_text(s) || !skip_text(s) || !skip_number(s) || !skip_number(s))
+        return false;
+    while (rocks_varint(s, &tag) && tag != TABLE_ENDS)
+        if (!skip_text(s))
+            return false;
+    return tag == TABLE_ENDS;
+}
+
+bool rocks_edit_next(struct slice *record, uint64_t *table)
+{
+    uint64_t tag;
+    bool good = true;
+    while (good && rocks_varint(record, &tag)) {
+        switch (tag) {
+        case TAG_NEW_TABLE:
+            return take_table(record, table);
+        case TAG_COMPARATOR:
+            good = skip_text(record);
+            break;
+        case TAG_CURSOR:
+            good = skip_number(record) && skip_text(record);
+            break;
+        case TAG_GONE_TABLE:
+            good = skip_number(record) && skip_number(record);
+            break;
+        case TAG_LOG:
+        case TAG_NEXT_FILE:
+        case TAG_LAST_SEQUENCE:
+        case TAG_PREVIOUS_LOG:
+        case TAG_LEAST_LOG:
+        case TAG_FAMILY:
+        case TAG_MAX_FAMILY:
+            good = skip_number(record);
+            break;
+        default:
+            good = false;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,338 @@
+/* Finished jobs in tables of their own: rows, crashes, and what they hide. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "store/offline.h"
+#include "store/rocks.h"
+#include "store_lib.h"
+
+#define ROWS 400 /* of 200 bytes: more than a generation of 64 KB */
+#define LEN 200
+
+static struct slice past_key(struct key *k, unsigned bucket, unsigned i)
+{
+    struct id id = {{0}};
+    memcpy(id.bytes + 12, &(uint32_t){__builtin_bswap32(i)}, 4);
+    return key_past_job(k, bucket, &id);
+}
+
+static void put_past(struct place *p, unsigned bucket, unsigned i, char fill)
+{
+    struct key k;
+    memset(store_put(p->s, FAMILY_PAST, past_key(&k, bucket, i), LEN, true),
+           fill, LEN);
+}
+
+static void del_past(struct place *p, unsigned bucket, unsigned i)
+{
+    struct key k;
+    store_del(p->s, FAMILY_PAST, past_key(&k, bucket, i));
+}
+
+/* 0: no such row. */
+static char get_past(struct place *p, unsigned bucket, unsigned i)
+{
+    struct key k;
+    struct slice v;
+    enum err rc =
+        store_get(p->s, NULL, FAMILY_PAST, past_key(&k, bucket, i), &v, NULL);
+    if (rc == ERR_NOTFOUND)
+        return 0;
+    assert_int_equal(rc, ERR_OK);
+    assert_int_equal(v.len, LEN);
+    return v.data[0];
+}
+
+static unsigned count_past(struct place *p)
+{
+    unsigned n = 0;
+    assert_int_equal(store_scan(p->s, NULL, FAMILY_PAST, SLICE_EMPTY,
+                                SLICE_EMPTY, SIZE_MAX, count, &n, NULL),
+                     ERR_OK);
+    return n;
+}
+
+/* In one entry, so that one generation has them all, and is full. */
+static void fill(struct place *p, unsigned bucket, unsigned from, char with)
+{
+    for (unsigned i = from; i < from + ROWS; i++)
+        put_past(p, bucket, i, with);
+    commit(p);
+}
+
+static uint64_t filed(struct place *p)
+{
+    struct store_stats st;
+    store_get_stats(p->s, &st);
+    return st.filed_changes;
+}
+
+/* The real options, but for a crash that no flush comes before. */
+static void crash(struct place *p, size_t generation_bytes)
+{
+    store_abandon(&p->s);
+    p->o.generation_bytes = generation_bytes;
+    load(p);
+}
+
+static void a_full_generation_files_its_finished_jobs(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    fill(p, 7, 0, 'a');
+    fill(p, 7, ROWS, 'b');
+    wait_applied(p);
+    assert_int_equal(filed(p), 2 * ROWS);
+    assert_int_equal(count_past(p), 2 * ROWS);
+    assert_int_equal(get_past(p, 7, 0), 'a');
+    assert_int_equal(get_past(p, 7, 2 * ROWS - 1), 'b');
+    crash(p, p->o.generation_bytes);
+    assert_int_equal(count_past(p), 2 * ROWS);
+    store_close(&p->s);
+    load(p);
+    assert_int_equal(count_past(p), 2 * ROWS);
+}
+
+static void a_small_or_old_generation_goes_by_way_of_the_batch(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    for (unsigned i = 0; i < 20; i++)
+        put_past(p, 7, i, 'a');
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(filed(p), 0);
+    assert_int_equal(count_past(p), 20);
+}
+
+/* The puts are in tables, the deletions in a memtable that is lost. Replayed as
+ * one generation, puts and deletions must not vanish together, or the tables
+ * would show the rows again. */
+static void what_was_deleted_since_stays_so_after_a_crash(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    assert_int_equal(filed(p), ROWS);
+    for (unsigned i = 0; i < ROWS; i += 2)
+        del_past(p, 7, i);
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(count_past(p), ROWS / 2);
+    crash(p, 16 << 20);
+    assert_int_equal(count_past(p), ROWS / 2);
+    wait_applied(p);
+    assert_int_equal(count_past(p), ROWS / 2);
+    assert_int_equal(get_past(p, 7, 0), 0);
+    assert_int_equal(get_past(p, 7, 1), 'a');
+}
+
+static void what_was_changed_since_stays_so_after_a_crash(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    fill(p, 7, 0, 'b'); /* over them: the base must say b */
+    wait_applied(p);
+    assert_int_equal(filed(p), 2 * ROWS);
+    for (unsigned i = 0; i < ROWS; i++)
+        assert_int_equal(get_past(p, 7, i), 'b');
+    crash(p, 16 << 20);
+    for (unsigned i = 0; i < ROWS; i++)
+        assert_int_equal(get_past(p, 7, i), 'b');
+}
+
+/* Rule c: what is in a memtable must not be hidden by a table, nor hide it. */
+static void a_bucket_with_loose_rows_gets_no_table_before_a_flush(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    put_past(p, 7, 5, 'x');
+    put_past(p, 8, 5, 'x');
+    commit(p);
+    wait_applied(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    assert_int_equal(filed(p), 0);
+    fill(p, 9, 0, 'a');
+    wait_applied(p);
+    assert_int_equal(filed(p), ROWS); /* another bucket */
+    assert_int_equal(get_past(p, 7, 5), 'a');
+    store_close(&p->s); /* flushes */
+    load(p);
+    fill(p, 7, ROWS, 'b');
+    wait_applied(p);
+    assert_int_equal(filed(p), ROWS);
+    assert_int_equal(count_past(p), 3 * ROWS + 1);
+}
+
+static void deletions_among_the_rows_are_kept(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    for (unsigned i = ROWS; i < 2 * ROWS; i++)
+        put_past(p, 7, i, 'b');
+    for (unsigned i = 0; i < 2 * ROWS; i += 2)
+        del_past(p, 7, i);
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(filed(p), ROWS + ROWS / 2);
+    assert_int_equal(count_past(p), ROWS);
+    fill(p, 7, 0, 'c'); /* the deletions are in a memtable: no table */
+    wait_applied(p);
+    assert_int_equal(filed(p), ROWS + ROWS / 2);
+    assert_int_equal(count_past(p), ROWS + ROWS / 2);
+}
+
+static void a_forgotten_bucket_stays_forgotten(void **state)
+{
+    struct place *p = *state;
+    struct key a, b;
+    load(p);
+    fill(p, 7, 0, 'a');
+    fill(p, 8, 0, 'a');
+    wait_applied(p);
+    key_prefix_bucket(&a, 7);
+    key_prefix_bucket(&b, 8);
+    store_del_range(p->s, FAMILY_PAST, key_slice(&a), key_slice(&b));
+    fill(p, 9, 0, 'b'); /* in the same generation: no table */
+    wait_applied(p);
+    assert_int_equal(filed(p), 2 * ROWS);
+    assert_int_equal(count_past(p), 2 * ROWS);
+    crash(p, 16 << 20);
+    assert_int_equal(count_past(p), 2 * ROWS);
+    assert_int_equal(get_past(p, 7, 3), 0);
+}
+
+/* A crash between taking a table in and deleting its own name leaves two names
+ * of one file: neither the start nor the next table may write into it. */
+static void a_second_name_of_a_table_does_no_harm(void **state)
+{
+    struct place *p = *state;
+    char command[300];
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    snprintf(command, sizeof(command),
+             "for f in '%s'/base/*.sst; do ln \"$f\" '%s'/base.table-0; "
+             "break; done",
+             p->dir, p->dir);
+    assert_int_equal(system(command), 0);
+    fill(p, 7, ROWS, 'b');
+    wait_applied(p);
+    assert_int_equal(filed(p), 2 * ROWS);
+    assert_int_equal(system(command), 0);
+    crash(p, p->o.generation_bytes);
+    assert_int_equal(count_past(p), 2 * ROWS);
+    wait_applied(p);
+    assert_int_equal(count_past(p), 2 * ROWS);
+    snprintf(command, sizeof(command), "! ls '%s'/base.table-* 2>/dev/null",
+             p->dir);
+    assert_int_equal(system(command), 0);
+}
+
+/* RocksDB deletes a table that it could not note, but the note may be read all
+ * the same after a crash. */
+static void a_note_of_a_table_that_is_not_there_is_cut_off(void **state)
+{
+    struct place *p = *state;
+    struct store_stats st;
+    struct offline_count n;
+    struct errbuf e;
+    char command[200];
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    fill(p, 7, ROWS, 'b');
+    wait_applied(p);
+    assert_int_equal(filed(p), 2 * ROWS);
+    store_abandon(&p->s);
+    snprintf(command, sizeof(command), "rm $(ls '%s'/base/*.sst | tail -n 1)",
+             p->dir);
+    assert_int_equal(system(command), 0);
+    if (offline_verify(p->dir, &n, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+    assert_true(n.cut.bytes > 0 && n.cut.table > 0);
+    load(p);
+    store_get_stats(p->s, &st);
+    assert_true(st.cut_manifest_bytes > 0);
+    assert_int_equal(count_past(p), 2 * ROWS);
+    wait_applied(p);
+    store_close(&p->s);
+    load(p);
+    store_get_stats(p->s, &st);
+    assert_int_equal(st.cut_manifest_bytes, 0);
+    assert_int_equal(count_past(p), 2 * ROWS);
+}
+
+/* Its rows are between those of the table before: it gets a sequence number,
+ * and is found whole by whoever looks for damage. */
+static void a_table_across_another_is_whole(void **state)
+{
+    struct place *p = *state;
+    char path[128], command[300];
+    struct errbuf e;
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    fill(p, 7, ROWS / 2, 'b');
+    wait_applied(p);
+    assert_int_equal(filed(p), 2 * ROWS);
+    assert_int_equal(count_past(p), ROWS + ROWS / 2);
+    assert_int_equal(get_past(p, 7, ROWS / 2), 'b');
+    store_close(&p->s);
+    snprintf(path, sizeof(path), "%s/base", p->dir);
+    err_set(&e, ERR_CORRUPT, "what RocksDB said");
+    rocks_blame_tables(path, &e);
+    assert_non_null(strstr(e.text, "no table of the base is damaged"));
+    snprintf(command, sizeof(command),
+             "f=$(ls '%s'/*.sst | tail -n 1); n=$(stat -c %%s \"$f\"); "
+             "printf X | dd of=\"$f\" bs=1 seek=$((n - 300)) conv=notrunc "
+             "status=none",
+             path);
+    assert_int_equal(system(command), 0);
+    rocks_blame_tables(path, &e);
+    assert_non_null(strstr(e.text, "wrong checksum"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_full_generation_files_its_finished_jobs, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(
+            a_small_or_old_generation_goes_by_way_of_the_batch, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(
+            what_was_deleted_since_stays_so_after_a_crash, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(
+            what_was_changed_since_stays_so_after_a_crash, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(
+            a_bucket_with_loose_rows_gets_no_table_before_a_flush, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(deletions_among_the_rows_are_kept,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_forgotten_bucket_stays_forgotten,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(
+            a_note_of_a_table_that_is_not_there_is_cut_off, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(a_table_across_another_is_whole,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_second_name_of_a_table_does_no_harm,
+                                        make_place, remove_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
