@@ -94,6 +94,7 @@ static void member(struct conn *c, const struct scan_item *item)
     } else if (c->reading_token) {
         tokens_add(&c->held, item->text);
         c->reading_token = false;
+        c->scan.skip = c->w->mix < MIX_PICKUP;
     } else if (c->reading_payload && c->held.n > 0) {
         c->held.list[c->held.n - 1].stamp = payload_stamp(item->text);
         c->reading_payload = false;

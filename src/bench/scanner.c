@@ -82,6 +82,21 @@ static enum scan_state other_read(const char *p, const char *end,
     return SCAN_DONE;
 }
 
+/* "$7" or "$42" at `p`, at least five bytes: what nearly all bulks begin with.
+ * Returns where its bytes begin, else NULL. */
+static inline const char *short_bulk(const char *p, int64_t *n)
+{
+    unsigned tens = (unsigned char)p[1] - (unsigned)'0';
+    unsigned ones = (unsigned char)p[2] - (unsigned)'0';
+    if (p[0] != '$' || tens > 9)
+        return NULL;
+    *n = tens;
+    if (p[2] == '\r' && p[3] == '\n')
+        return p + 4;
+    *n = tens * 10 + ones;
+    return tens > 0 && ones <= 9 && p[3] == '\r' && p[4] == '\n' ? p + 5 : NULL;
+}
+
 /* One item at `p`: SCAN_DONE and where the next one begins. Nearly all of a
  * long reply are bulks, integers and nulls, and the client shares the machine
  * with the server: they are read in one pass. */
@@ -90,7 +105,9 @@ static inline enum scan_state item_read(const char *p, const char *end,
                                         const char **next)
 {
     int64_t n;
-    const char *head = NULL;
+    const char *head = end - p >= 5 ? short_bulk(p, &n) : NULL;
+    if (head != NULL)
+        return bulk_read(head, end, n, item, next);
     if (end - p >= 5 && memcmp(p, "$-1\r\n", 5) == 0) {
         item->kind = SCAN_NULL;
         item->n = -1;
@@ -111,11 +128,37 @@ static inline enum scan_state item_read(const char *p, const char *end,
     return SCAN_DONE;
 }
 
+/* Pass over short bulks and integers of the innermost open array. */
+static const char *skip_members(struct scanner *s, const char *p,
+                                const char *end)
+{
+    int64_t *at = &s->at[s->depth - 1], len = s->len[s->depth - 1], n;
+    while (*at < len && end - p >= 5) {
+        const char *next;
+        if (*p == ':') {
+            next = plain_number(p, end, &n);
+        } else {
+            next = short_bulk(p, &n);
+            if (next == NULL || end - next < n + 2 || next[n] != '\r' ||
+                next[n + 1] != '\n')
+                break;
+            next += n + 2;
+        }
+        if (next == NULL)
+            break;
+        p = next;
+        ++*at;
+    }
+    return p;
+}
+
 /* The item was one of the innermost open array: close what it completed. */
 static void close_full(struct scanner *s)
 {
-    while (s->depth > 0 && s->at[s->depth - 1] == s->len[s->depth - 1])
+    while (s->depth > 0 && s->at[s->depth - 1] == s->len[s->depth - 1]) {
         s->depth--;
+        s->skip = false;
+    }
 }
 
 enum scan_state scanner_step(struct scanner *s, struct slice in, size_t *used,
@@ -135,10 +178,15 @@ enum scan_state scanner_step(struct scanner *s, struct slice in, size_t *used,
         if (item.kind == SCAN_ARRAY && item.n > 0) {
             if (s->depth == SCAN_DEPTH_MAX)
                 return SCAN_BAD;
+            s->skip = false;
             s->at[s->depth] = 0;
             s->len[s->depth] = item.n;
             s->depth++;
         } else {
+            if (s->skip) {
+                p = skip_members(s, p, end);
+                *used = (size_t)(p - in.data);
+            }
             close_full(s);
         }
     } while (s->depth > 0);

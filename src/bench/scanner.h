@@ -15,6 +15,7 @@
 #ifndef BENCH_SCANNER_H
 #define BENCH_SCANNER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,9 @@ typedef void (*scan_fn)(void *ud, const struct scan_item *item);
 
 struct scanner {
     unsigned depth;
+    /* Set by the callback: the other members of this array are of no interest.
+     * Those that are bulks and integers are passed over without a call. */
+    bool skip;
     int64_t at[SCAN_DEPTH_MAX];  /* members seen */
     int64_t len[SCAN_DEPTH_MAX]; /* members announced */
 };

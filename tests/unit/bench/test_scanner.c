@@ -57,6 +57,48 @@ static void a_reply_cut_anywhere_is_resumed(void **state)
     }
 }
 
+struct picky {
+    struct scanner s;
+    struct buf told;
+};
+
+/* Of each inner array the first member is enough. */
+static void note_first(void *ud, const struct scan_item *item)
+{
+    struct picky *p = ud;
+    if (item->depth == 2 && item->kind == SCAN_BULK && item->index > 0)
+        return;
+    note(&p->told, item);
+    if (item->depth == 2 && item->index == 0)
+        p->s.skip = true;
+}
+
+static void members_of_no_interest_are_passed_over(void **state)
+{
+    (void)state;
+    static const char reply[] =
+        "*2\r\n*7\r\n$1\r\na\r\n$12\r\n0123456789ab\r\n:41\r\n$-1\r\n"
+        "*1\r\n:5\r\n$0\r\n\r\n:6\r\n*2\r\n$1\r\nb\r\n$2\r\nxx\r\n";
+    static const char told[] = "*0.0=2 *1.0=7 $2.0=a _2.3=-1 *2.4=1 :3.0=5 "
+                               ":2.6=6 *1.1=2 $2.0=b ";
+    for (size_t cut = 0; cut <= sizeof(reply) - 1; cut++) {
+        struct picky p = {.told = {0}};
+        size_t used = 0, more = 0;
+        enum scan_state first =
+            scanner_step(&p.s, slice_of(reply, cut), &used, note_first, &p);
+        assert_int_equal(first,
+                         cut == sizeof(reply) - 1 ? SCAN_DONE : SCAN_MORE);
+        if (first == SCAN_MORE)
+            assert_int_equal(SCAN_DONE,
+                             scanner_step(&p.s, slice_str(reply + used), &more,
+                                          note_first, &p));
+        assert_int_equal(used + more, sizeof(reply) - 1);
+        if (first == SCAN_DONE)
+            assert_string_equal(buf_cstr(&p.told), told);
+        buf_release(&p.told);
+    }
+}
+
 static void one_step_takes_one_reply(void **state)
 {
     (void)state;
@@ -104,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_nested_reply_is_told_item_by_item),
         cmocka_unit_test(a_reply_cut_anywhere_is_resumed),
+        cmocka_unit_test(members_of_no_interest_are_passed_over),
         cmocka_unit_test(one_step_takes_one_reply),
         cmocka_unit_test(what_is_no_reply_is_refused),
         cmocka_unit_test(nesting_is_bounded),
