@@ -38,7 +38,7 @@ static void on_hangup(void *ud)
     struct client *c = (struct client *)ud;
     CHECK_OBJ(c, CLIENT);
     server_refresh(c->server);
-    input_end(c);
+    input_hang_up(c);
 }
 
 static const struct conn_ops conn_ops = {on_readable, on_writable, on_hangup};

@@ -123,7 +123,8 @@ static void fill(struct cmd_ctx *ctx, struct parked *p, struct client *c,
     ctx->e.text[0] = '\0';
     ctx->waiter = &p->waiter;
     ctx->timed_out = p->timed_out;
-    ctx->may_block = s->state == SERVER_RUNNING;
+    ctx->may_block =
+        s->state == SERVER_RUNNING && (c->flags & CLIENT_HUNG_UP) == 0;
     ctx->blocked = false;
     ctx->deadline_mono_ms = p->deadline_mono_ms;
     ctx->client_name = c->name == NULL ? SLICE_EMPTY : slice_str(c->name);

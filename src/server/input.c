@@ -235,15 +235,32 @@ void input_read(struct client *c)
         client_kill(c);
 }
 
+/* Leases for a peer that is gone are taken back, and it does not wait for any.
+ * Other replies are still sent: `printf ... | nc` closes its half first. */
+static bool is_for_who_stays(const struct client *c)
+{
+    return !list_empty(&c->undos) ||
+           (c->parked != NULL && c->parked->why == PARK_BLOCKED);
+}
+
+void input_hang_up(struct client *c)
+{
+    if (list_linked(&c->closing))
+        return;
+    if (is_for_who_stays(c)) {
+        client_kill(c);
+        return;
+    }
+    c->flags |= CLIENT_HUNG_UP;
+    conn_want_hangup(c->conn, false);
+}
+
 void input_end(struct client *c)
 {
     if (list_linked(&c->closing))
         return;
-    c->flags |= CLIENT_EOF;
-    /* Leases for a peer that is gone are taken back. Other replies are still
-     * sent: `printf ... | nc` closes its half first. */
-    bool waits = c->parked != NULL && c->parked->why == PARK_BLOCKED;
-    if (waits || !list_empty(&c->undos) ||
+    c->flags |= CLIENT_EOF | CLIENT_HUNG_UP;
+    if (is_for_who_stays(c) ||
         (client_out_bytes(c) == 0 && c->parked == NULL &&
          client_in_bytes(c) == 0)) {
         client_kill(c);

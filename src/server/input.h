@@ -16,7 +16,9 @@ struct client;
 
 /* The socket has bytes: read once, run what is complete. */
 void input_read(struct client *c);
-/* The peer sends no more. */
+/* The peer sends no more, and all that it sent was read. */
 void input_end(struct client *c);
+/* The peer sends no more; the socket may still hold what it sent before. */
+void input_hang_up(struct client *c);
 
 #endif

@@ -290,6 +290,45 @@ static void input_behind_a_waiting_command_is_bounded(void **state)
     rig_end(&r);
 }
 
+/* What stood behind it in the socket is run when it is done. */
+static void
+a_closed_half_does_not_cut_what_waits_behind_missing_rows(void **state)
+{
+    (void)state;
+    enum { PINGS = 12 * 1024, PING_BYTES = 8 };
+    struct rig r;
+    rig_begin(&r, small_generations, NULL);
+    put_into_base(&r, "a");
+    int fd = rig_connect(&r);
+    static char pings[PINGS * PING_BYTES + 1];
+    for (size_t i = 0; i < PINGS; i++)
+        memcpy(pings + i * PING_BYTES, "T.FREE\r\n", PING_BYTES);
+    mem_knobs(r.disk)->fetch_polls_max = 1000;
+    rig_send(fd, "T.GET a\r\nT.GET a\r\n"); /* the second fetch is slow */
+    rig_turn(&r);
+    rig_send(fd, pings);
+    rig_turn(&r);
+    struct client *c = client_by_id(r.s, 1);
+    assert_true(c->parked != NULL && (c->flags & CLIENT_HELD));
+    rig_send(fd, pings);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    rig_turn(&r);
+    assert_int_equal(r.s->client_count, 1);
+    size_t answered = 0;
+    bool closed = false;
+    for (int i = 0; i < 2000 && !closed; i++) {
+        rig_turn(&r);
+        const char *got = rig_read(fd);
+        closed = strcmp(got, "(closed)") == 0;
+        for (const char *p = got; (p = strstr(p, "+FREE")) != NULL; p++)
+            answered++;
+    }
+    assert_int_equal(answered, 2 * PINGS);
+    assert_true(closed);
+    close(fd);
+    rig_end(&r);
+}
+
 static void a_drain_ends_every_wait(void **state)
 {
     (void)state;
@@ -353,6 +392,8 @@ int main(void)
         cmocka_unit_test(a_deadline_ends_the_wait),
         cmocka_unit_test(a_caller_that_hangs_up_is_forgotten),
         cmocka_unit_test(input_behind_a_waiting_command_is_bounded),
+        cmocka_unit_test(
+            a_closed_half_does_not_cut_what_waits_behind_missing_rows),
         cmocka_unit_test(a_drain_ends_every_wait),
         cmocka_unit_test(leases_are_spared_until_the_sockets_were_drained),
     };
