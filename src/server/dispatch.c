@@ -41,6 +41,14 @@ static void refuse(struct client *c, const struct cmd_entry *entry,
 {
     struct server *s = c->server;
     enum reply_mode mode = c->reply_mode;
+    struct errbuf e;
+    if (s->hooks.multi_spoil != NULL && s->hooks.multi_spoil(c, entry)) {
+        const char *prefix = code == ERR_SYNTAX ? "" : err_prefix(code);
+        code = err_set(&e, ERR_EXECABORT,
+                       "Transaction discarded because of: %s%s%s", prefix,
+                       prefix[0] == '\0' ? "" : " ", text);
+        text = e.text;
+    }
     gate_begin(c);
     uint64_t from = client_pos(c);
     struct reply r = {&c->out, c->proto, is_muted(c)};
@@ -50,8 +58,6 @@ static void refuse(struct client *c, const struct cmd_entry *entry,
     s->stats.errors++;
     if (s->hooks.refused != NULL)
         s->hooks.refused(c, entry, code);
-    if (c->multi != NULL && s->hooks.multi_spoil != NULL)
-        s->hooks.multi_spoil(c);
 }
 
 void dispatch_refuse(struct client *c, enum err code, const char *text)

@@ -14,10 +14,16 @@ void multi_forget(struct client *c)
     FREE(&c->multi);
 }
 
-void multi_spoil(struct client *c)
+bool multi_spoil(struct client *c, const struct cmd_entry *entry)
 {
+    /* A client that was told EXECABORT goes on outside of the transaction. */
+    if (entry != NULL && strcmp(entry->cmd->name, "EXEC") == 0) {
+        multi_forget(c);
+        return true;
+    }
     if (c->multi != NULL)
         c->multi->spoiled = true;
+    return false;
 }
 
 int64_t multi_queued(const struct client *c)

@@ -44,7 +44,7 @@ struct multi {
 /* Hooks of the core. */
 bool multi_queue(struct client *c, const struct cmd_entry *entry,
                  const struct slice *argv, uint32_t argc);
-void multi_spoil(struct client *c);
+bool multi_spoil(struct client *c, const struct cmd_entry *entry);
 void multi_forget(struct client *c);
 
 int64_t multi_queued(const struct client *c); /* -1 outside of MULTI */

@@ -80,8 +80,10 @@ struct hooks {
      * parsed and are right. */
     bool (*multi_queue)(struct client *c, const struct cmd_entry *entry,
                         const struct slice *argv, uint32_t argc);
-    /* A command was refused inside MULTI: EXEC must answer EXECABORT. */
-    void (*multi_spoil)(struct client *c);
+    /* A command was refused (`entry` is NULL if it is unknown). Inside MULTI,
+     * EXEC must answer EXECABORT. True: it was EXEC itself, so the transaction
+     * has ended, and the refusal is to say so. */
+    bool (*multi_spoil)(struct client *c, const struct cmd_entry *entry);
     /* Before a command runs, for MONITOR. */
     void (*before)(struct client *c, const struct cmd_entry *entry,
                    const struct slice *argv, uint32_t argc);

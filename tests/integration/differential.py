@@ -380,8 +380,6 @@ MEANT = {
     'SUBSCRIBE a ; GET x',
     # What is wrong is refused when it is queued, not when it runs.
     'MULTI ; PING ; PING a b ; EXEC',
-    # A wrong EXEC does not end the transaction.
-    'MULTI ; EXEC x ; EXEC', 'EXEC x',
     'CLUSTER FOO', 'DEBUG FOO',
 }
 

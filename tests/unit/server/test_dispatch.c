@@ -9,6 +9,7 @@
 #include "net/loop.h"
 #include "rig.h"
 #include "server/input.h"
+#include "server/multi.h"
 #include "server/tick.h"
 
 static void check(struct rig *r, int fd, const char *sent, const char *got)
@@ -65,6 +66,31 @@ static void an_empty_name_is_unknown(void **state)
     check(&r, fd, "*1\r\n$0\r\n\r\n", unknown);
     check(&r, fd, "t.free\r\nT.FREE x\r\n",
           "+FREE\r\n-ERR wrong number of arguments for 't.free' command\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
+/* Whoever is told EXECABORT is outside of the transaction. */
+static void an_exec_that_is_refused_ends_the_transaction(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    r.s->hooks.multi_queue = multi_queue;
+    r.s->hooks.multi_spoil = multi_spoil;
+    int fd = rig_connect(&r);
+    check(&r, fd, "MULTI\r\nT.PUT a\r\nEXEC x\r\nT.FREE\r\n",
+          "+OK\r\n+QUEUED\r\n"
+          "-EXECABORT Transaction discarded because of: wrong number of "
+          "arguments for 'exec' command\r\n+FREE\r\n");
+    check(&r, fd, "MULTI\r\nT.PUT a\r\n", "+OK\r\n+QUEUED\r\n");
+    mem_knobs(r.disk)->room = STORE_FULL;
+    check(&r, fd, "EXEC\r\nT.FREE\r\n",
+          "-EXECABORT Transaction discarded because of: NOSPACE the disk is "
+          "full or too slow: no writes until changes in memory have been "
+          "written\r\n+FREE\r\n");
+    mem_knobs(r.disk)->room = STORE_ROOM;
+    check(&r, fd, "EXEC\r\n", "-ERR EXEC without MULTI\r\n");
     close(fd);
     rig_end(&r);
 }
@@ -358,6 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_name_their_reason),
         cmocka_unit_test(an_empty_name_is_unknown),
+        cmocka_unit_test(an_exec_that_is_refused_ends_the_transaction),
         cmocka_unit_test(a_failed_command_leaves_its_error_only),
         cmocka_unit_test(without_the_password_only_some_commands_run),
         cmocka_unit_test(replies_can_be_switched_off),
