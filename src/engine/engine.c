@@ -232,12 +232,16 @@ static bool run_timers(struct engine *e, struct now now)
     return more;
 }
 
+enum { FULL_AGAIN_MS = 100 };
+
 /* Whatever was read in a tick is let go at its end, also what the reaper read
  * and what came for somebody who has nothing to do any more: it holds the
  * overlay, which would stay full for ever if it is full because of that. */
 bool engine_tick(struct engine *e, struct now now)
 {
     bool full = store_room(e->store) == STORE_FULL, more = false;
+    if (full)
+        e->full_again_ms = now.mono_ms + FULL_AGAIN_MS;
     if (!full && !e->timer_fetching)
         more = run_timers(e, now);
     if (!e->timer_fetching)
@@ -275,7 +279,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t engine_next_ms(const struct engine *e, struct now now)
+static uint64_t next_work_ms(const struct engine *e, struct now now)
 {
     if (e->timer_fetching)
         return chore_next_ms(e); /* the rest waits for those rows */
@@ -295,6 +299,15 @@ uint64_t engine_next_ms(const struct engine *e, struct now now)
     next = least(next, chore_next_ms(e));
     next = least(next, worker_next_ms(e));
     return least(next, session_next_ms(e));
+}
+
+uint64_t engine_next_ms(const struct engine *e, struct now now)
+{
+    uint64_t next = next_work_ms(e, now);
+    /* What is due stays so, and the loop must not spin meanwhile. */
+    if (next < e->full_again_ms && store_room(e->store) == STORE_FULL)
+        return e->full_again_ms;
+    return next;
 }
 
 uint64_t engine_commit(struct engine *e, struct now now)

@@ -72,6 +72,12 @@ static void a_full_overlay_is_not_held_by_those_that_wait_for_room(void **state)
     (void)engine_tick(r->engine, r->now);
     assert_false(store_idle_pins(r->store));
     assert_int_equal(rig_chore(r, chore).done, 0);
+    /* Nothing can be done, so nobody has to look all the time; but soon, for
+     * nothing tells that there is room, nor that rows have come meanwhile. */
+    assert_in_range(engine_next_ms(r->engine, r->now), r->now.mono_ms + 1,
+                    r->now.mono_ms + 1000);
+    r->now.mono_ms += 1000;
+    assert_in_range(engine_next_ms(r->engine, r->now), 0, r->now.mono_ms);
     mem_knobs(r->disk)->room = STORE_ROOM;
     slow_disk(r, false);
     rig_until_done(r, chore);
