@@ -65,6 +65,15 @@ void dispatch_refuse(struct client *c, enum err code, const char *text)
     refuse(c, NULL, code, text);
 }
 
+static enum err check_room(struct server *s, const struct cmd_entry *entry,
+                           struct errbuf *e)
+{
+    unsigned flags = entry->cmd->flags;
+    if (flags & (CMD_WRITE | CMD_NEW_WORK))
+        return backend_may_write(s, (flags & CMD_NEW_WORK) != 0, e);
+    return ERR_OK;
+}
+
 static enum err check_mode(struct client *c, const struct cmd_entry *entry,
                            struct errbuf *e)
 {
@@ -86,9 +95,7 @@ static enum err check_mode(struct client *c, const struct cmd_entry *entry,
                        "DEBUG command not allowed. If the "
                        "enable-debug-command option is set to \"yes\", you "
                        "can run it.");
-    if (flags & (CMD_WRITE | CMD_NEW_WORK))
-        return backend_may_write(s, (flags & CMD_NEW_WORK) != 0, e);
-    return ERR_OK;
+    return check_room(s, entry, e);
 }
 
 static inline enum err check(struct client *c, const struct cmd_entry *entry,
@@ -342,12 +349,22 @@ void dispatch_again(struct parked *p)
     struct cmd_ctx ctx;
     CHECK_OBJ(c, CLIENT);
     fill(&ctx, p, c, p->entry, p->argv, p->argc);
+    s->tick_commands++;
+    /* The disk may have become full since. A list that has begun is done, or
+     * nobody could tell how far it came. */
+    enum err rc = p->list.done > 0 || p->unblocked_error
+                      ? ERR_OK
+                      : check_room(s, p->entry, &ctx.e);
+    if (rc != ERR_OK) {
+        refuse(c, p->entry, rc, ctx.e.text);
+        park_end(p);
+        return;
+    }
     /* The same words parsed before. */
-    enum err rc = parse_args(&ctx, &s->arg_mem);
+    rc = parse_args(&ctx, &s->arg_mem);
     ASSERT(rc == ERR_OK);
     server_clock(s);
     run(p, &ctx, p->entry);
-    s->tick_commands++;
 }
 
 /* What an inner command sees; it never blocks. */

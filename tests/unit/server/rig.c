@@ -139,13 +139,14 @@ RIG_COMMAND(t_free, "T.FREE", CMD_FREE, NULL, free_exec);
 RIG_COMMAND(t_put, "T.PUT", CMD_WRITE, word_arg, put_exec);
 RIG_COMMAND(t_get, "T.GET", CMD_READONLY, word_arg, get_exec);
 RIG_COMMAND(t_wait, "T.WAIT", CMD_READONLY | CMD_BLOCKING, word_arg, wait_exec);
+RIG_COMMAND(t_take, "T.TAKE", CMD_WRITE | CMD_BLOCKING, word_arg, wait_exec);
 RIG_COMMAND(t_wake, "T.WAKE", CMD_WRITE, NULL, wake_exec);
 RIG_COMMAND(t_lease, "T.LEASE", CMD_WRITE, word_arg, lease_exec);
 RIG_COMMAND(t_big, "T.BIG", CMD_FREE, word_arg, big_exec);
 RIG_COMMAND(t_list, "T.LIST", CMD_WRITE, word_arg, list_exec);
 
 static const struct command *const rig_commands[] = {
-    &t_free, &t_put, &t_get, &t_wait, &t_wake, &t_lease, &t_big, &t_list, NULL,
+    &t_free, &t_put, &t_get, &t_wait, &t_take, &t_wake, &t_lease, &t_big, &t_list, NULL,
 };
 
 void rig_begin(struct rig *r, const char *directives,

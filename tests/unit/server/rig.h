@@ -37,6 +37,7 @@ const char *rig_read(int fd);
  *   T.PUT key         +PUT, changes a row
  *   T.GET key         the row's value, perhaps after a fetch
  *   T.WAIT ms         +WOKEN by T.WAKE, or +LATE
+ *   T.TAKE ms         the same, as one that changes rows when it is woken
  *   T.WAKE            wakes the first that waits
  *   T.LEASE token     the token, to be undone if it does not leave
  *   T.BIG bytes       a bulk of that many

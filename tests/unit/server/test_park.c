@@ -329,6 +329,57 @@ a_closed_half_does_not_cut_what_waits_behind_missing_rows(void **state)
     rig_end(&r);
 }
 
+/* What it found when it was parked is no longer true. */
+static void a_caller_that_waited_is_refused_when_the_disk_is_full(void **state)
+{
+    (void)state;
+    static const char full[] =
+        "-NOSPACE the disk is full or too slow: no writes until changes in "
+        "memory have been written\r\n+FREE\r\n";
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r), waker = rig_connect(&r);
+    rig_send(fd, "T.TAKE 0\r\nT.FREE\r\n");
+    rig_expect(&r, fd, "");
+    mem_knobs(r.disk)->room = STORE_FULL;
+    rig_waiting[0]->wake(rig_waiting[0]);
+    rig_waiting_count = 0;
+    rig_expect(&r, fd, full);
+    /* CLIENT UNBLOCK says why by itself. */
+    mem_knobs(r.disk)->room = STORE_ROOM;
+    rig_send(fd, "T.TAKE 0\r\nT.FREE\r\n");
+    rig_expect(&r, fd, "");
+    mem_knobs(r.disk)->room = STORE_FULL;
+    rig_send(waker, "CLIENT UNBLOCK 1 ERROR\r\n");
+    rig_expect(&r, fd,
+               "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n+FREE\r\n");
+    rig_waiting_count = 0;
+    close(fd);
+    close(waker);
+    rig_end(&r);
+}
+
+/* A list that has begun is one command: its end is not refused. */
+static void a_list_that_has_begun_is_done_although_the_disk_is_full(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    put(&r, "a");
+    rig_send(fd, "T.LIST a\r\nT.LIST a\r\n");
+    one_turn(&r);
+    assert_non_null(client_by_id(r.s, 1)->parked);
+    mem_knobs(r.disk)->room = STORE_FULL;
+    rig_turn(&r);
+    rig_expect(&r, fd,
+               "*3\r\n:0\r\n$3\r\nyes\r\n:2\r\n"
+               "-NOSPACE the disk is full or too slow: no writes until changes "
+               "in memory have been written\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
 static void a_drain_ends_every_wait(void **state)
 {
     (void)state;
@@ -394,6 +445,10 @@ int main(void)
         cmocka_unit_test(input_behind_a_waiting_command_is_bounded),
         cmocka_unit_test(
             a_closed_half_does_not_cut_what_waits_behind_missing_rows),
+        cmocka_unit_test(
+            a_caller_that_waited_is_refused_when_the_disk_is_full),
+        cmocka_unit_test(
+            a_list_that_has_begun_is_done_although_the_disk_is_full),
         cmocka_unit_test(a_drain_ends_every_wait),
         cmocka_unit_test(leases_are_spared_until_the_sockets_were_drained),
     };
