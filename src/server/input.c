@@ -39,15 +39,22 @@ static bool is_paused(const struct server *s)
     return s->paused_until_ms > s->now.mono_ms;
 }
 
+/* A server that stops answers what it has begun and begins nothing more, or
+ * those who go on sending would keep it up, and lose replies at last. */
+static bool is_draining(const struct server *s)
+{
+    return s->state >= SERVER_DRAINING;
+}
+
 /* Free commands run even while the disk is behind: health checks need them. */
 static bool must_wait(struct client *c)
 {
     struct server *s = c->server;
     const struct slice *argv = s->args.argv;
     uint32_t argc = s->args.argc;
-    if (!s->input_held && s->paused_until_ms == 0)
+    if (!s->input_held && s->paused_until_ms == 0 && !is_draining(s))
         return false;
-    if (is_paused(s) && !s->paused_writes_only)
+    if (is_draining(s) || (is_paused(s) && !s->paused_writes_only))
         return !dispatch_is_admin(s, argv, argc);
     return (s->input_held || is_paused(s)) && !dispatch_is_free(s, argv, argc);
 }
@@ -310,7 +317,7 @@ static bool still_piled(const struct client *c)
 void clients_continue(struct server *s)
 {
     struct list *n;
-    if (!s->input_held && !is_paused(s)) {
+    if (!s->input_held && !is_paused(s) && !is_draining(s)) {
         s->paused_until_ms = 0;
         while ((n = list_pop(&s->held)) != NULL)
             client_resume(CONTAINER_OF(n, struct client, held));

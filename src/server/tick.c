@@ -169,11 +169,21 @@ static void load(struct server *s)
     }
 }
 
-/* What a drain waits for: every reply of work that was accepted has left. */
+/* What a drain waits for: every reply of work that was accepted has left.
+ * Callers that wait for rows, or have a part of a list to come, are among it;
+ * those that wait for others were told to go. */
+static bool any_parked(const struct server *s)
+{
+    LIST_FOR (it, &s->clients)
+        if (CONTAINER_OF(it, struct client, all)->parked != NULL)
+            return true;
+    return false;
+}
+
 static void drain(struct server *s)
 {
     bool all = backend_acked(s) >= backend_last(s) && gate_all_sent(s) &&
-               list_empty(&s->more);
+               !any_parked(s);
     if (!all && !s->shutdown_now && s->now.mono_ms < s->drain_until_ms)
         return;
     if (!all)

@@ -396,6 +396,57 @@ static void a_drain_ends_every_wait(void **state)
     rig_end(&r);
 }
 
+/* Nobody who goes on sending keeps it from ending. */
+static void a_drain_runs_nothing_new_but_what_ends_it(void **state)
+{
+    (void)state;
+    static const struct mem_knobs by_hand = {.manual_sync = true};
+    struct rig r;
+    rig_begin(&r, NULL, &by_hand);
+    int fd = rig_connect(&r), admin = rig_connect(&r);
+    rig_send(fd, "T.PUT a\r\n");
+    rig_expect(&r, fd, "");
+    server_shutdown(r.s, false);
+    rig_send(fd, "T.PUT b\r\nT.FREE\r\n");
+    rig_expect(&r, fd, "");
+    assert_int_equal(r.s->state, SERVER_DRAINING);
+    rig_send(admin, "CLIENT UNPAUSE\r\n");
+    rig_expect(&r, admin, "+OK\r\n");
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, fd, "+PUT\r\n");
+    assert_int_equal(r.s->state, SERVER_STOPPING);
+    assert_int_equal(r.s->stats.commands, 2);
+    close(fd);
+    close(admin);
+    rig_end(&r);
+}
+
+static void a_drain_waits_for_callers_whose_rows_are_fetched(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, small_generations, NULL);
+    put_into_base(&r, "a");
+    int fd = rig_connect(&r), other = rig_connect(&r);
+    rig_send(fd, "T.GET a\r\n");
+    wait_for_rows(&r, fd, "$3\r\nyes\r\n");
+    rig_send(fd, "T.GET a\r\n");
+    one_turn(&r); /* the second fetch is slow */
+    assert_non_null(client_by_id(r.s, 1)->parked);
+    server_shutdown(r.s, false);
+    one_turn(&r);
+    const char *got = rig_read(fd);
+    for (int i = 0; i < 20 && r.s->state != SERVER_STOPPING; i++) {
+        assert_string_equal(got, "");
+        one_turn(&r);
+        got = rig_read(fd);
+    }
+    assert_string_equal(got, "$3\r\nyes\r\n");
+    close(fd);
+    close(other);
+    rig_end(&r);
+}
+
 /* After a stall an acknowledgement that waits in a socket comes first. */
 static void leases_are_spared_until_the_sockets_were_drained(void **state)
 {
@@ -450,6 +501,8 @@ int main(void)
         cmocka_unit_test(
             a_list_that_has_begun_is_done_although_the_disk_is_full),
         cmocka_unit_test(a_drain_ends_every_wait),
+        cmocka_unit_test(a_drain_runs_nothing_new_but_what_ends_it),
+        cmocka_unit_test(a_drain_waits_for_callers_whose_rows_are_fetched),
         cmocka_unit_test(leases_are_spared_until_the_sockets_were_drained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
