@@ -433,18 +433,11 @@ enum err dispatch_inner(struct cmd_ctx *outer, const struct cmd_entry *entry,
     return ERR_OK;
 }
 
-bool dispatch_is_free(const struct server *s, const struct slice *argv,
-                      uint32_t argc)
+unsigned dispatch_flags(const struct server *s, const struct slice *argv,
+                        uint32_t argc)
 {
     const struct cmd_entry *entry;
-    return registry_resolve(&s->registry, argv, argc, &entry, NULL) != ERR_OK ||
-           (entry->cmd->flags & CMD_FREE) != 0;
-}
-
-bool dispatch_is_admin(const struct server *s, const struct slice *argv,
-                       uint32_t argc)
-{
-    const struct cmd_entry *entry;
-    return registry_resolve(&s->registry, argv, argc, &entry, NULL) == ERR_OK &&
-           (entry->cmd->flags & CMD_ADMIN) != 0;
+    if (registry_resolve(&s->registry, argv, argc, &entry, NULL) != ERR_OK)
+        return CMD_FREE; /* it is refused, which may be told at any time */
+    return entry->cmd->flags;
 }

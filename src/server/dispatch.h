@@ -34,11 +34,9 @@ void dispatch(struct client *c, const struct slice *argv, uint32_t argc);
 /* A parked caller's command, once more from its start. */
 void dispatch_again(struct parked *p);
 
-/* Would these words pass the gate? Unknown commands do. */
-bool dispatch_is_admin(const struct server *s, const struct slice *argv,
-                       uint32_t argc);
-bool dispatch_is_free(const struct server *s, const struct slice *argv,
-                      uint32_t argc);
+/* The CMD_ flags of these words; those of a free one if they are unknown. */
+unsigned dispatch_flags(const struct server *s, const struct slice *argv,
+                        uint32_t argc);
 
 /* Bring in the rows that a command inside another will read, if it changes
  * nothing itself. ERR_PENDING must be returned by the outer exec, which starts

@@ -32,7 +32,7 @@ static void stop_reading(struct client *c)
         conn_want_hangup(c->conn, true);
 }
 
-/* CLIENT PAUSE holds everything, or what is not free; those who may unpause are
+/* CLIENT PAUSE holds everything, or what writes; those who may unpause are
  * never held. */
 static bool is_paused(const struct server *s)
 {
@@ -50,13 +50,14 @@ static bool is_draining(const struct server *s)
 static bool must_wait(struct client *c)
 {
     struct server *s = c->server;
-    const struct slice *argv = s->args.argv;
-    uint32_t argc = s->args.argc;
     if (!s->input_held && s->paused_until_ms == 0 && !is_draining(s))
         return false;
+    unsigned flags = dispatch_flags(s, s->args.argv, s->args.argc);
     if (is_draining(s) || (is_paused(s) && !s->paused_writes_only))
-        return !dispatch_is_admin(s, argv, argc);
-    return (s->input_held || is_paused(s)) && !dispatch_is_free(s, argv, argc);
+        return !(flags & CMD_ADMIN);
+    if (s->input_held && !(flags & CMD_FREE))
+        return true;
+    return is_paused(s) && (flags & CMD_WRITE);
 }
 
 static void protocol_error(struct client *c, const char *text)

@@ -268,6 +268,30 @@ static void the_end_of_a_peer_does_not_cut_its_pipeline(void **state)
     rig_end(&r);
 }
 
+static void a_pause_of_writes_lets_reads_through(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int admin = rig_connect(&r), reader = rig_connect(&r);
+    int writer = rig_connect(&r);
+    check(&r, writer, "T.PUT a\r\n", "+PUT\r\n");
+    check(&r, admin, "CLIENT PAUSE 3600000 WRITE\r\n", "+OK\r\n");
+    check(&r, reader, "T.FREE\r\nT.GET a\r\nNO\r\n",
+          "+FREE\r\n$3\r\nyes\r\n"
+          "-ERR unknown command 'NO', with args beginning with: \r\n");
+    check(&r, writer, "T.FREE\r\nT.PUT b\r\nT.FREE\r\n", "+FREE\r\n");
+    check(&r, admin, "CLIENT PAUSE 3600000 ALL\r\n", "+OK\r\n");
+    check(&r, reader, "T.GET a\r\n", "");
+    check(&r, admin, "CLIENT UNPAUSE\r\n", "+OK\r\n");
+    assert_string_equal(rig_read(reader), "$3\r\nyes\r\n");
+    assert_string_equal(rig_read(writer), "+PUT\r\n+FREE\r\n");
+    close(admin);
+    close(reader);
+    close(writer);
+    rig_end(&r);
+}
+
 static void a_second(struct rig *r)
 {
     r->s->cron_count = 9;
@@ -392,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_web_request_is_cut_off_without_a_reply),
         cmocka_unit_test(a_tick_is_cut_between_two_commands),
         cmocka_unit_test(a_tick_is_one_entry),
+        cmocka_unit_test(a_pause_of_writes_lets_reads_through),
         cmocka_unit_test(an_idle_client_is_closed_a_waiting_one_is_not),
         cmocka_unit_test(the_soft_limit_closes_after_its_time),
         cmocka_unit_test(a_client_can_end_itself_in_the_middle_of_its_pipeline),
