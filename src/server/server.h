@@ -70,7 +70,7 @@ struct server_stats {
     uint64_t gate_waits;    /* replies that could not leave with their tick */
     uint64_t undone_leases; /* the connection was gone before the reply left */
     uint64_t reaps_delayed; /* leases spared while sockets were drained */
-    uint64_t tick_us_max;
+    uint64_t tick_us_max, tick_us_recent; /* ever, and since the last cron */
 };
 
 /* What the parts add to the core. A NULL member is skipped. */

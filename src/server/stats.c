@@ -227,6 +227,7 @@ void stats_cron(struct server *s)
     size_t used = mem_used();
     if (used > st->peak_memory)
         st->peak_memory = used;
-    if (s->stats.tick_us_max >= 1000)
-        latency_add(s, LATENCY_TICK, s->stats.tick_us_max / 1000);
+    if (s->stats.tick_us_recent >= 1000)
+        latency_add(s, LATENCY_TICK, s->stats.tick_us_recent / 1000);
+    s->stats.tick_us_recent = 0;
 }

@@ -2,7 +2,8 @@
  * first word, the slow log and the latency events.
  *
  * A command's cost is the time in exec, all its start-overs together, without
- * the time at the gate; `tick` and `gate` are latency events of their own.
+ * the time at the gate; a turn of the loop is a latency event of its own,
+ * `tick`.
  *
  * Memory: a histogram (25 KiB) exists from the first call of its command on;
  * the slow log holds at most slowlog-max-len entries of at most 32 words of at

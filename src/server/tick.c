@@ -230,4 +230,6 @@ void server_turn(struct server *s)
     turn_us = s->now_us - turn_us;
     if (turn_us > s->stats.tick_us_max)
         s->stats.tick_us_max = turn_us;
+    if (turn_us > s->stats.tick_us_recent)
+        s->stats.tick_us_recent = turn_us;
 }

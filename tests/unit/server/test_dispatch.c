@@ -10,6 +10,8 @@
 #include "rig.h"
 #include "server/input.h"
 #include "server/multi.h"
+#include "server/parts.h"
+#include "server/stats.h"
 #include "server/tick.h"
 
 static void check(struct rig *r, int fd, const char *sent, const char *got)
@@ -325,6 +327,27 @@ static void an_idle_client_is_closed_a_waiting_one_is_not(void **state)
     rig_end(&r);
 }
 
+/* LATENCY tells when it was, not for ever after. */
+static void a_slow_turn_is_an_event_once(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, "latency-monitor-threshold 3600000\n", NULL);
+    struct latency *l = &r.s->parts->stats->latency[LATENCY_TICK];
+    r.s->hooks.cron = stats_cron;
+    r.s->stats.tick_us_max = r.s->stats.tick_us_recent = 7200000000;
+    r.s->next_cron_ms = 0;
+    rig_turn(&r);
+    assert_int_equal(l->len, 1);
+    assert_int_equal(l->max_ms, 7200000);
+    l->len = 0; /* or one of the same second would be put to it */
+    r.s->next_cron_ms = 0;
+    rig_turn(&r);
+    assert_int_equal(l->len, 0);
+    assert_int_equal(r.s->stats.tick_us_max, 7200000000);
+    rig_end(&r);
+}
+
 static void the_soft_limit_closes_after_its_time(void **state)
 {
     (void)state;
@@ -418,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_tick_is_one_entry),
         cmocka_unit_test(a_pause_of_writes_lets_reads_through),
         cmocka_unit_test(an_idle_client_is_closed_a_waiting_one_is_not),
+        cmocka_unit_test(a_slow_turn_is_an_event_once),
         cmocka_unit_test(the_soft_limit_closes_after_its_time),
         cmocka_unit_test(a_client_can_end_itself_in_the_middle_of_its_pipeline),
         cmocka_unit_test(too_many_clients_are_told),
