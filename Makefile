@@ -31,8 +31,12 @@ WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wundef \
         -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
         -Wwrite-strings -Wformat=2 -Wvla -Werror \
         -Wno-missing-field-initializers
+# gcc knows control-flow protection by this name on x86 only, and refuses it
+# elsewhere.
+IS_X86 := $(filter x86_64-% i386-% i486-% i586-% i686-%, \
+            $(shell $(CC) -dumpmachine 2>/dev/null))
 HARDEN := -fstack-protector-strong -fstack-clash-protection \
-          -fcf-protection -fPIE
+          $(if $(IS_X86),-fcf-protection) -fPIE
 CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 $(HARDEN)
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
 CFLAGS_lto := $(CFLAGS_release) -flto=auto
