@@ -27,7 +27,7 @@ enum err backup_start(struct server *s, const char *path, struct errbuf *e)
 {
     struct parts *p = s->parts;
     if (p->backup_running)
-        return err_set(e, ERR_BUSY, "a backup is under way");
+        return err_set(e, ERR_BUSY, "Background save already in progress");
     p->backup_running = true;
     p->backup_started_ms = s->now.wall_ms;
     enum err rc = store_backup(s->store, path, on_done, s, e);

@@ -26,7 +26,7 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum err errors[] = {ERR_BUSY, ERR_IO, ERR_OK};
+static const enum err errors[] = {ERR_IO, ERR_OK};
 
 const struct command cmd_backup = {
     .name = "BACKUP",

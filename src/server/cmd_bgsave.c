@@ -28,7 +28,7 @@ static const struct opt opts[] = {
     {0},
 };
 
-static const enum err errors[] = {ERR_BUSY, ERR_IO, ERR_OK};
+static const enum err errors[] = {ERR_IO, ERR_OK};
 
 const struct command cmd_bgsave = {
     .name = "BGSAVE",

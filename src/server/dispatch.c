@@ -91,7 +91,7 @@ static enum err check_mode(struct client *c, const struct cmd_entry *entry,
         return err_set(e, ERR_LOADING,
                        "Belfry is loading the dataset in memory");
     if ((flags & CMD_DEBUG) && !s->cf->enable_debug_command)
-        return err_set(e, ERR_NOPERM,
+        return err_set(e, ERR_SYNTAX,
                        "DEBUG command not allowed. If the "
                        "enable-debug-command option is set to \"yes\", you "
                        "can run it.");

@@ -17,6 +17,13 @@ start_server {tags {server durability}} {
         assert_equal ready [r job.state $id]
         assert_equal 1 [r dbsize]
     }
+    test {a second one while the first is under way is refused as Redis does} {
+        set c [client]
+        $c raw "BACKUP [srv root]/first\r\nBACKUP [srv root]/second\r\n"
+        set wanted "+Background saving started\r\n-ERR Background save already in progress\r\n"
+        assert_equal $wanted [$c bytes [string length $wanted]]
+        wait_for {[info_field rdb_bgsave_in_progress] == 0} 20000
+    }
     test {a backup that fails says why} {
         set path [srv root]/there
         file mkdir $path

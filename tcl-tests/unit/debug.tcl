@@ -14,7 +14,7 @@ start_server {tags {server}} {
 }
 start_server {tags {server} config {enable-debug-command no}} {
     test {DEBUG is refused unless it was enabled} {
-        assert_error "* DEBUG command not allowed*" {r debug sleep 0}
+        assert_error "ERR DEBUG command not allowed*" {r debug sleep 0}
     }
 }
 start_server {tags {server}} {

@@ -364,7 +364,7 @@ OURS = [
     (r'ERR ACL GENPASS argument .*', r'ERR ACL GENPASS: bits wants .*'),
     (r'ERR Unknown option or number of arguments for CONFIG SET .*', r'ERR .*nosuch.*'),
     (r'ERR CONFIG SET failed .*', r'ERR .*'),
-    (r'ERR DEBUG command not allowed.*', r'.* DEBUG command not allowed.*'),
+    (r'ERR DEBUG command not allowed.*', r'ERR DEBUG command not allowed.*'),
     (r'ERR Unknown client .*', r'ERR CLIENT .* wants .*'),
     (r'ERR Errors trying to SHUTDOWN.*', r'.*'),
 ]
