@@ -10,7 +10,9 @@ static const char *const loglevel_words[] = {"debug", "verbose", "notice",
                                              "warning", NULL};
 static const char *const appendfsync_words[] = {"always", "everysec", "no",
                                                 NULL};
-static const char *const obuf_words[] = {"normal", "pubsub", NULL};
+/* Behind the classes that there are: one that every redis.conf names. */
+static const char *const obuf_words[] = {"normal", "pubsub", "replica", "slave",
+                                         NULL};
 
 /* Sections stand in the table as rows without a field, so that the order of
  * config.def is kept; they are taken out on first use. */
@@ -193,8 +195,8 @@ void directive_allowed(const struct directive *d, struct buf *out)
         buf_add_str(out, "one or more words");
         break;
     case CT_OBUF:
-        buf_add_str(out, "class (normal or pubsub), hard and soft size, "
-                         "seconds; again for each class");
+        buf_add_str(out, "class (normal, pubsub, or replica, which is ignored), "
+                         "hard and soft size, seconds; again for each class");
         break;
     }
 }
@@ -256,7 +258,8 @@ static bool parse_unsigned(const struct directive *d, struct slice word,
     }
 }
 
-/* Classes that are not named keep their bounds. */
+/* Classes that are not named keep their bounds. No connection is of those that
+ * we do not have, so theirs are checked and forgotten. */
 static enum err parse_obuf(const struct directive *d, struct config *c,
                            const struct slice *words, size_t n,
                            struct errbuf *e)
@@ -266,15 +269,21 @@ static enum err parse_obuf(const struct directive *d, struct config *c,
     if (n == 0 || n % 4 != 0)
         return refuse(d, n == 0 ? SLICE_EMPTY : words[n - 1], e);
     for (size_t i = 0; i < n; i += 4) {
+        uint64_t hard, soft, seconds;
         int class = find_word(obuf_words, words[i]);
         if (class < 0)
             return refuse(d, words[i], e);
-        if (!parse_size(words[i + 1], &v.of[class].hard_bytes))
+        if (!parse_size(words[i + 1], &hard))
             return refuse(d, words[i + 1], e);
-        if (!parse_size(words[i + 2], &v.of[class].soft_bytes))
+        if (!parse_size(words[i + 2], &soft))
             return refuse(d, words[i + 2], e);
-        if (!parse_u64(words[i + 3], &v.of[class].soft_s))
+        if (!parse_u64(words[i + 3], &seconds))
             return refuse(d, words[i + 3], e);
+        if (class >= OBUF_CLASSES)
+            continue;
+        v.of[class].hard_bytes = hard;
+        v.of[class].soft_bytes = soft;
+        v.of[class].soft_s = seconds;
     }
     memcpy(field(d, c), &v, sizeof(v));
     return ERR_OK;

@@ -47,7 +47,7 @@ struct subs;
 enum client_flag {
     CLIENT_AUTHENTICATED = 1 << 0,
     CLIENT_UNIX = 1 << 1,        /* came through the Unix socket */
-    CLIENT_MONITOR = 1 << 2,     /* counts as class `replica` */
+    CLIENT_MONITOR = 1 << 2,     /* counts as class `pubsub` */
     CLIENT_CLOSE_AFTER = 1 << 3, /* close when `out` has left */
     CLIENT_EOF = 1 << 4,         /* the peer sends no more */
     CLIENT_NO_EVICT = 1 << 5,

@@ -133,6 +133,22 @@ static void lines_set_typed_fields(void **state)
     assert_int_equal(c->client_output_buffer_limit.of[OBUF_PUBSUB].soft_s, 7);
 }
 
+/* A stock redis.conf has them. */
+static void bounds_of_classes_that_are_not_here_are_ignored(void **state)
+{
+    (void)state;
+    struct config before = *conf_values(conf);
+    assert_ok(text("client-output-buffer-limit replica 256mb 64mb 60\n"
+                   "client-output-buffer-limit slave 256mb 64mb 60\n"));
+    assert_memory_equal(&before.client_output_buffer_limit,
+                        &conf_values(conf)->client_output_buffer_limit,
+                        sizeof(before.client_output_buffer_limit));
+    assert_ok(set("client-output-buffer-limit",
+                  "normal 1 2 3 replica 4 5 6 pubsub 7 8 9", NULL, NULL));
+    assert_string_equal(get("client-output-buffer-limit", NULL)->text,
+                        "client-output-buffer-limit=normal 1 2 3 pubsub 7 8 9;");
+}
+
 static void
 an_unknown_directive_is_refused_by_place_and_nearest_name(void **state)
 {
@@ -172,9 +188,14 @@ static void a_bad_value_is_refused_with_what_is_allowed(void **state)
         {"logfile \"a\\x00b\"", "logfile may not contain a NUL byte"},
         {"logfile \"a", "unbalanced quotes"},
         {"databases 16", "'databases' cannot be set: There is one database."},
-        {"client-output-buffer-limit slave 1 1 1",
-         "client-output-buffer-limit must be class (normal or pubsub), hard "
-         "and soft size, seconds; again for each class, not 'slave'"},
+        {"client-output-buffer-limit master 1 1 1",
+         "client-output-buffer-limit must be class (normal, pubsub, or replica, "
+         "which is ignored), hard and soft size, seconds; again for each "
+         "class, not 'master'"},
+        {"client-output-buffer-limit replica 1 x 1",
+         "client-output-buffer-limit must be class (normal, pubsub, or replica, "
+         "which is ignored), hard and soft size, seconds; again for each "
+         "class, not 'x'"},
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         char want[300];
@@ -394,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(every_default_is_accepted_by_its_own_rule),
         T(lines_set_typed_fields),
+        T(bounds_of_classes_that_are_not_here_are_ignored),
         T(an_unknown_directive_is_refused_by_place_and_nearest_name),
         T(a_bad_value_is_refused_with_what_is_allowed),
         T(a_bad_secret_is_not_repeated),
