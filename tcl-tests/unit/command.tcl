@@ -74,6 +74,9 @@ start_server {tags {server}} {
     }
     test {COMMAND GETKEYS finds routing keys} {
         assert_equal {a b} [r command getkeys watch a b]
+        assert_equal {q} [r command getkeys job.add q payload DELAY 5m TAG k=v]
+        assert_equal {q} [r command getkeys job.addm q 2 one two]
+        assert_equal {t1 t2 t3} [r command getkeys job.ack t1 RESULT x ALSO t2 t3]
         assert_error "ERR Invalid command specified" {r command getkeys nosuch}
         assert_error "ERR The command has no key arguments" {
             r command getkeys ping x

@@ -97,12 +97,121 @@ static void descriptions_are_whole_values_in_both_protocols(void **state)
     registry_release(&r);
 }
 
+/* Its first argument is what is to be done, to jobs of any queue. */
+static bool is_keyless(const struct command *cmd)
+{
+    return strcmp(cmd->name, "JOB.BULK") == 0;
+}
+
+struct seen_keys {
+    struct slice keys[16];
+    unsigned n;
+};
+
+static void see_key(void *ud, struct slice key)
+{
+    struct seen_keys *seen = ud;
+    assert_true(seen->n < ARRAY_LEN(seen->keys));
+    seen->keys[seen->n++] = key;
+}
+
+/* What COMMAND INFO says of the positions: first, last, step. */
+static void positions(const struct registry *reg, const struct command *cmd,
+                      long out[3])
+{
+    struct buf text = {0};
+    struct reply reply = {&text, 2, false};
+    describe_info(&reply, reg, registry_find_full(reg, slice_str(cmd->name)));
+    const char *end = text.data + text.len, *p = text.data;
+    p = (const char *)memchr(p, '\n', text.len) + 1; /* the array's length */
+    for (int i = 0; i < 3; i++)                      /* name, arity, flags */
+        p = walk(p, end);
+    for (int i = 0; i < 3; i++, p = walk(p, end))
+        out[i] = strtol(p + 1, NULL, 10);
+    buf_release(&text);
+}
+
+/* The first argument routes; further ones of its kind stand behind ALSO, or
+ * follow it. */
+static void routes(const struct registry *reg, const struct command *cmd)
+{
+    static struct pair_line line;
+    static struct command copies[512]; /* an index is kept by their address */
+    static unsigned used;
+    const struct arg *first = cmd->args;
+    if (first == NULL || first->name == NULL)
+        return;
+    bool keyless = is_keyless(cmd);
+    if (first->key == keyless)
+        fail_msg("%s: its first argument is %sa key", cmd->name,
+                 first->key ? "" : "not ");
+    long at[3];
+    positions(reg, cmd, at);
+    for (const struct arg *a = first + 1; a->name != NULL; a++)
+        if (a->key)
+            fail_msg("%s: %s is a key behind the first", cmd->name, a->name);
+    if (keyless) {
+        assert_int_equal(at[0], 0);
+        return;
+    }
+    assert_int_equal(at[0], 1);
+    assert_int_equal(at[1], first->more ? -1 : 1);
+    assert_int_equal(at[2], 1);
+
+    assert_true(used < ARRAY_LEN(copies));
+    struct command *copy = &copies[used++];
+    *copy = *cmd;
+    copy->check = NULL; /* it judges values, which are made up here */
+    pair_start(&line, copy);
+    if (first->optional)
+        pair_value(&line, first->type, first->words, first->min);
+    if (first->more)
+        pair_word(&line, "k2");
+    for (const struct opt *o = copy->opts; o != NULL && o->name != NULL; o++)
+        if (o->required)
+            pair_opt(&line, o);
+    if (copy->also) {
+        pair_word(&line, "ALSO");
+        pair_word(&line, "k2");
+        pair_word(&line, "k3");
+    }
+    struct cmd_ctx c = {.cmd = copy,
+                        .argv = line.words,
+                        .argc = line.n,
+                        .args = mem_zalloc(copy->args_size + 1)};
+    if (cmd_parse(&c) != ERR_OK)
+        fail_msg("%s: %s", cmd->name, c.e.text);
+    struct seen_keys seen = {.n = 0};
+    describe_keys(&c, see_key, &seen);
+    unsigned wanted = 1u + (first->more ? 1 : 0) + (copy->also ? 2 : 0);
+    if (seen.n != wanted)
+        fail_msg("%s: %u keys instead of %u", cmd->name, seen.n, wanted);
+    assert_ptr_equal(seen.keys[0].data, line.words[cmd_name_words(cmd)].data);
+    for (unsigned i = 1; i < seen.n; i++)
+        assert_true(slice_eq(seen.keys[i],
+                             i == 1 ? SLICE_LIT("k2") : SLICE_LIT("k3")));
+    mem_free(c.args);
+}
+
+static void every_command_on_jobs_routes_by_its_first_argument(void **state)
+{
+    (void)state;
+    struct registry r;
+    registry_init(&r);
+    registry_add(&r, registry_server);
+    registry_add(&r, registry_jobs);
+    for (size_t i = 0; registry_jobs[i] != NULL; i++)
+        routes(&r, registry_jobs[i]);
+    registry_release(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_of_options_is_taken_or_refused_by_name),
         cmocka_unit_test(every_entry_tells_what_the_docs_need),
         cmocka_unit_test(descriptions_are_whole_values_in_both_protocols),
+        cmocka_unit_test(every_command_on_jobs_routes_by_its_first_argument),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
