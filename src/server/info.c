@@ -62,7 +62,7 @@ static void server_section(struct server *s, struct buf *out)
     info_line(out, "process_id", (uint64_t)getpid());
     word(out, "run_id", s->run_id);
     info_line(out, "tcp_port", s->cf->port);
-    info_line(out, "server_time_usec", clock_wall_us());
+    info_line(out, "server_time_usec", s->now_us + s->wall_minus_mono_us);
     info_line(out, "uptime_in_seconds", up_s);
     info_line(out, "uptime_in_days", up_s / 86400);
     info_line(out, "hz", 10);

@@ -178,7 +178,7 @@ struct server {
     uint64_t stalled_until_ms; /* leases are not reaped before */
     uint64_t wall_minus_mono_us;
     struct stopwatch watch;
-    int64_t wall_shift_ms; /* test builds: DEBUG SET-CLOCK */
+    int64_t wall_shift_ms; /* DEBUG SET-CLOCK */
     uint64_t acked;        /* the gate was last opened up to here */
 
     char *read_buf; /* every plain read goes here first */

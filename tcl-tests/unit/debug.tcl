@@ -7,9 +7,15 @@ start_server {tags {server}} {
             r debug sleep x
         }
     }
-    test {DEBUG SET-CLOCK is accepted} {
-        assert_equal OK [r debug set-clock 86400000]
+    test {DEBUG SET-CLOCK shifts what TIME tells, and what is due by it} {
+        set tomorrow [expr {([clock seconds] + 86400) * 1000}]
+        set job [r job.add q payload AT $tomorrow]
+        set before [lindex [r time] 0]
+        assert_equal OK [r debug set-clock 172800000]
+        assert_range [expr {[lindex [r time] 0] - $before}] 172800 176400
+        wait_for {[r job.state $job] eq "ready"}
         assert_equal OK [r debug set-clock 0]
+        assert_range [expr {[lindex [r time] 0] - $before}] 0 3600
     }
 }
 start_server {tags {server} config {enable-debug-command no}} {
