@@ -81,7 +81,8 @@ endif
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE -Isrc $(HDR_CFLAGS) $(WARN) \
              $(if $(JEMALLOC),-DBELFRY_JEMALLOC=1) \
              $(CFLAGS_$(VARIANT)) $(CFLAGS_EXTRA) -pthread
-LDFLAGS_ALL = $(LDFLAGS_$(VARIANT)) $(LDFLAGS_EXTRA) -pthread -Wl,--as-needed
+LDFLAGS_ALL = $(LDFLAGS_$(VARIANT)) $(LDFLAGS_EXTRA) -pthread \
+              -Wl,--as-needed -Wl,--build-id
 LIBS = -lrocksdb -levent_core -levent_pthreads -lxxhash -lcrypto -ljansson \
        -lzstd $(HDR_LIB) $(HDR_LINK) $(if $(JEMALLOC),-ljemalloc) -lm -ldl
 

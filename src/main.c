@@ -11,6 +11,7 @@
 #include "server/server.h"
 #include "server/signals.h"
 #include "util/alloc.h"
+#include "util/build_id.h"
 #include "util/logger.h"
 
 static const char usage[] =
@@ -52,7 +53,7 @@ static int serve(struct conf *conf)
     (void)mkdir(cf->dir, 0750); /* the store says what is wrong with it */
     if (cf->pidfile[0] != '\0' && daemon_pidfile(cf->pidfile, &e) != ERR_OK)
         return fail("", &e);
-    say(LL_NOTICE, "Belfry " SERVER_VERSION " starting");
+    say(LL_NOTICE, "Belfry " SERVER_VERSION " starting, build %s", build_id());
     if (server_new(&s, conf, &e) != ERR_OK) {
         say(LL_WARNING, "cannot start: %s", e.text);
         if (cf->logfile[0] != '\0')
@@ -78,8 +79,9 @@ int main(int argc, char **argv)
     bool test = false;
     struct errbuf e;
     if (argc == 2 && is_any(argv[1], "--version", "-v")) {
-        (void)printf("belfry-server " SERVER_VERSION " (%s, %d bits)\n",
-                     __VERSION__, (int)sizeof(void *) * 8);
+        (void)printf("belfry-server " SERVER_VERSION
+                     " (%s, %d bits, build %s)\n",
+                     __VERSION__, (int)sizeof(void *) * 8, build_id());
         return 0;
     }
     if (argc == 2 && is_any(argv[1], "--help", "-h")) {

@@ -9,6 +9,7 @@
 #include "server/parts.h"
 #include "server/stats.h"
 #include "store/store.h"
+#include "util/build_id.h"
 #include "util/histogram.h"
 
 #define ULL(n) ((unsigned long long)(n))
@@ -48,6 +49,7 @@ static void server_section(struct server *s, struct buf *out)
     word(out, "belfry_version", SERVER_VERSION);
     word(out, "redis_git_sha1", "00000000");
     word(out, "redis_git_dirty", "0");
+    word(out, "redis_build_id", build_id());
     word(out, "redis_mode", "standalone");
     word(out, "server_name", "belfry");
     if (uname(&u) == 0)

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "net/loop.h"
+#include "server/daemon.h"
 #include "server/server.h"
+#include "util/build_id.h"
 #include "util/logger.h"
 
 enum { STACK_BYTES = 64 * 1024, FRAMES_MAX = 64 };
@@ -49,7 +51,9 @@ static void on_crash(int sig, siginfo_t *info, void *context)
 {
     void *frames[FRAMES_MAX];
     (void)context;
-    put("\n=== BELFRY CRASH REPORT: version " SERVER_VERSION ", signal ");
+    put("\n=== BELFRY CRASH REPORT: version " SERVER_VERSION ", build ");
+    put(build_id()); /* known since the start */
+    put(", signal ");
     put_number((uint64_t)sig, 10);
     put(", address 0x");
     put_number((uint64_t)(uintptr_t)info->si_addr, 16);
@@ -65,6 +69,7 @@ static void on_crash(int sig, siginfo_t *info, void *context)
 
 void signals_catch_crashes(void)
 {
+    (void)build_id();
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     void *frame;
     /* The first call loads a library, which a handler must not. */
