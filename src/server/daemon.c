@@ -102,6 +102,15 @@ void daemon_notify(const char *lines)
     (void)close(fd);
 }
 
+void daemon_notify_reload(uint64_t now_mono_ms)
+{
+    char lines[64];
+    /* By the time systemd tells this reload from an earlier one. */
+    (void)snprintf(lines, sizeof(lines), "RELOADING=1\nMONOTONIC_USEC=%llu",
+                   (unsigned long long)(now_mono_ms * 1000));
+    daemon_notify(lines);
+}
+
 void daemon_watchdog(uint64_t now_mono_ms)
 {
     static uint64_t every_ms = UINT64_MAX, next_ms;

@@ -17,6 +17,8 @@ void daemon_pidfile_remove(const char *path);
 
 /* Lines for NOTIFY_SOCKET ("READY=1"); nothing without one. */
 void daemon_notify(const char *lines);
+/* RELOADING=1; READY=1 must follow. */
+void daemon_notify_reload(uint64_t now_mono_ms);
 /* WATCHDOG=1 as often as systemd asks for. */
 void daemon_watchdog(uint64_t now_mono_ms);
 /* supervised no: never tell systemd anything. */

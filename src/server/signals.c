@@ -119,9 +119,15 @@ void signals_take(struct server *s)
     if (n != reopens_seen) {
         struct errbuf e;
         reopens_seen = n;
+        /* READY=1 closes it, so a server that is not ready says nothing. */
+        bool ready = s->state == SERVER_RUNNING;
+        if (ready)
+            daemon_notify_reload(s->now.mono_ms);
         if (logger_reopen(&e) == ERR_OK)
             say(LL_NOTICE, "Log file opened again");
         else
             say(LL_WARNING, "%s", e.text);
+        if (ready)
+            daemon_notify("READY=1");
     }
 }
