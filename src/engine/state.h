@@ -279,7 +279,7 @@ struct engine {
     struct gather *timer_gather;
     bool timer_fetching;
     uint64_t full_again_ms; /* monotonic: look whether the store has room */
-    uint64_t timer_faults; /* rows that a timer could not use */
+    uint64_t timer_faults;  /* rows that a timer could not use */
 
     struct ahead ahead;
     struct guard guard;

@@ -268,9 +268,8 @@ void input_end(struct client *c)
     if (list_linked(&c->closing))
         return;
     c->flags |= CLIENT_EOF | CLIENT_HUNG_UP;
-    if (is_for_who_stays(c) ||
-        (client_out_bytes(c) == 0 && c->parked == NULL &&
-         client_in_bytes(c) == 0)) {
+    if (is_for_who_stays(c) || (client_out_bytes(c) == 0 && c->parked == NULL &&
+                                client_in_bytes(c) == 0)) {
         client_kill(c);
         return;
     }

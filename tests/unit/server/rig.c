@@ -146,7 +146,8 @@ RIG_COMMAND(t_big, "T.BIG", CMD_FREE, word_arg, big_exec);
 RIG_COMMAND(t_list, "T.LIST", CMD_WRITE, word_arg, list_exec);
 
 static const struct command *const rig_commands[] = {
-    &t_free, &t_put, &t_get, &t_wait, &t_take, &t_wake, &t_lease, &t_big, &t_list, NULL,
+    &t_free, &t_put,   &t_get, &t_wait, &t_take,
+    &t_wake, &t_lease, &t_big, &t_list, NULL,
 };
 
 void rig_begin(struct rig *r, const char *directives,

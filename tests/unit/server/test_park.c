@@ -360,7 +360,8 @@ static void a_caller_that_waited_is_refused_when_the_disk_is_full(void **state)
 }
 
 /* A list that has begun is one command: its end is not refused. */
-static void a_list_that_has_begun_is_done_although_the_disk_is_full(void **state)
+static void
+a_list_that_has_begun_is_done_although_the_disk_is_full(void **state)
 {
     (void)state;
     struct rig r;
@@ -496,8 +497,7 @@ int main(void)
         cmocka_unit_test(input_behind_a_waiting_command_is_bounded),
         cmocka_unit_test(
             a_closed_half_does_not_cut_what_waits_behind_missing_rows),
-        cmocka_unit_test(
-            a_caller_that_waited_is_refused_when_the_disk_is_full),
+        cmocka_unit_test(a_caller_that_waited_is_refused_when_the_disk_is_full),
         cmocka_unit_test(
             a_list_that_has_begun_is_done_although_the_disk_is_full),
         cmocka_unit_test(a_drain_ends_every_wait),

@@ -188,8 +188,8 @@ static void routes(const struct registry *reg, const struct command *cmd)
         fail_msg("%s: %u keys instead of %u", cmd->name, seen.n, wanted);
     assert_ptr_equal(seen.keys[0].data, line.words[cmd_name_words(cmd)].data);
     for (unsigned i = 1; i < seen.n; i++)
-        assert_true(slice_eq(seen.keys[i],
-                             i == 1 ? SLICE_LIT("k2") : SLICE_LIT("k3")));
+        assert_true(
+            slice_eq(seen.keys[i], i == 1 ? SLICE_LIT("k2") : SLICE_LIT("k3")));
     mem_free(c.args);
 }
 
