@@ -195,8 +195,9 @@ void directive_allowed(const struct directive *d, struct buf *out)
         buf_add_str(out, "one or more words");
         break;
     case CT_OBUF:
-        buf_add_str(out, "class (normal, pubsub, or replica, which is ignored), "
-                         "hard and soft size, seconds; again for each class");
+        buf_add_str(out,
+                    "class (normal, pubsub, or replica, which is ignored), "
+                    "hard and soft size, seconds; again for each class");
         break;
     }
 }
@@ -397,6 +398,37 @@ void directive_print(const struct directive *d, const struct config *c,
         print_obuf(&obuf, out);
         break;
     }
+}
+
+/* Are these words, with a blank between two, as they would be read again? */
+static bool reads_back(struct slice text)
+{
+    struct tokens w = {NULL, 0, 0, {NULL, 0, 0}};
+    struct buf again = {NULL, 0, 0};
+    if (!tokens_split(&w, text))
+        return false;
+    for (size_t i = 0; i < w.len; i++) {
+        if (i > 0)
+            buf_add_char(&again, ' ');
+        buf_add_slice(&again, w.at[i]);
+    }
+    bool same = text.len > 0 && slice_eq(buf_slice(&again), text);
+    buf_release(&again);
+    tokens_release(&w);
+    return same;
+}
+
+void directive_print_words(const struct directive *d, const struct config *c,
+                           struct buf *out)
+{
+    struct buf value = {NULL, 0, 0};
+    directive_print(d, c, &value);
+    bool plain = d->type == CT_OBUF || d->type == CT_WORDS;
+    if (plain && reads_back(buf_slice(&value)))
+        buf_add_slice(out, buf_slice(&value));
+    else
+        tokens_quote(out, buf_slice(&value));
+    buf_release(&value);
 }
 
 bool directive_equal(const struct directive *d, const struct config *a,

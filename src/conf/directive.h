@@ -53,6 +53,11 @@ void directive_allowed(const struct directive *d, struct buf *out);
 void directive_print(const struct directive *d, const struct config *c,
                      struct buf *out);
 
+/* The value as a line of a file has it: directive_parse() makes the same value
+ * of its words. */
+void directive_print_words(const struct directive *d, const struct config *c,
+                           struct buf *out);
+
 bool directive_equal(const struct directive *d, const struct config *a,
                      const struct config *b);
 

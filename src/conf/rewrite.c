@@ -25,9 +25,9 @@ struct rewriting {
 static void print_line(const struct directive *d, const struct config *c,
                        struct buf *out)
 {
-    struct buf value = {NULL, 0, 0};
-    directive_print(d, c, &value);
     if (d->type == CT_OBUF) {
+        struct buf value = {NULL, 0, 0};
+        directive_print(d, c, &value);
         /* One line per class, as people write them. */
         struct tokens w = {NULL, 0, 0, {NULL, 0, 0}};
         bool ok = tokens_split(&w, buf_slice(&value));
@@ -37,15 +37,12 @@ static void print_line(const struct directive *d, const struct config *c,
                        SLICE_FMT(w.at[i]), SLICE_FMT(w.at[i + 1]),
                        SLICE_FMT(w.at[i + 2]), SLICE_FMT(w.at[i + 3]));
         tokens_release(&w);
+        buf_release(&value);
     } else {
         buf_printf(out, "%s ", d->name);
-        if (d->type == CT_WORDS && value.len > 0)
-            buf_add_slice(out, buf_slice(&value));
-        else
-            tokens_quote(out, buf_slice(&value));
+        directive_print_words(d, c, out);
         buf_add_char(out, '\n');
     }
-    buf_release(&value);
 }
 
 /* The directive that a line sets, or NULL: comment, blank, include. */

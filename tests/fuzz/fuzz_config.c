@@ -19,24 +19,14 @@ static void read_back(const struct conf *conf)
             continue;
         buf_add_str(&line, d[i].name);
         buf_add_char(&line, ' ');
-        if (d[i].type == CT_OBUF || d[i].type == CT_WORDS) {
-            directive_print(&d[i], conf_values(conf), &line);
-        } else {
-            struct buf value = {NULL, 0, 0};
-            directive_print(&d[i], conf_values(conf), &value);
-            tokens_quote(&line, buf_slice(&value));
-            buf_release(&value);
-        }
+        directive_print_words(&d[i], conf_values(conf), &line);
         buf_add_char(&line, '\n');
     }
     struct errbuf e = {""};
     enum err rc = conf_load_text(again, buf_slice(&line), "again", &e);
-    /* The words of `bind` are printed as they were, quotes and all. */
-    if (rc == ERR_OK)
-        for (size_t i = 0; i < n; i++)
-            ASSERT(
-                d[i].type == CT_WORDS ||
-                directive_equal(&d[i], conf_values(again), conf_values(conf)));
+    ASSERT(rc == ERR_OK);
+    for (size_t i = 0; i < n; i++)
+        ASSERT(directive_equal(&d[i], conf_values(again), conf_values(conf)));
     conf_free(&again);
     buf_release(&line);
 }
