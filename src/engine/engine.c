@@ -225,6 +225,7 @@ static bool run_timers(struct engine *e, struct now now)
     bool more = due_step(e, now, e->config.slice_ops);
     if (!e->timer_fetching) {
         more = done_forget(e, now) || more;
+        limits_clock(e, now);
         more = limits_step(e, now, e->config.slice_ops) || more;
     }
     if (!e->timer_fetching)

@@ -269,10 +269,22 @@ static void wake_at(struct engine *e, struct limit *l, uint64_t at_ms)
     l->due_ms = at_ms;
 }
 
+/* The clock may have been put back. Then nobody knows until when the rate is
+ * closed: whoever is refused next finds out. */
+static void follow(struct engine *e, struct limit *l, struct now now)
+{
+    if (!rate_follow(&l->paid, now.wall_ms))
+        return;
+    l->rate_until_ms = 0;
+    l->dirty = true;
+    limit_touch(e, l);
+}
+
 void limit_settle(struct engine *e, struct limit *l, struct now now)
 {
     bool was = l->open;
     limit_refresh(e, l);
+    follow(e, l, now);
     bool room = has_room(l);
     l->open = room && opens_ms(l) <= now.wall_ms;
     if (l->open && !was)
@@ -287,7 +299,8 @@ bool limit_admits(struct engine *e, struct limit *l, uint32_t cost,
                   struct now now)
 {
     limit_refresh(e, l);
-    uint64_t fits = rate_fits_ms(&l->rate, l->tat_us, cost, now.wall_ms);
+    follow(e, l, now);
+    uint64_t fits = rate_fits_ms(&l->rate, l->paid.tat_us, cost);
     if (has_room(l) && l->closed_ms <= now.wall_ms && fits <= now.wall_ms)
         return true;
     l->open = false;
@@ -320,7 +333,7 @@ void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
 {
     if (l->rate.n == 0)
         return;
-    l->tat_us = rate_take(&l->rate, l->tat_us, cost, now.wall_ms);
+    l->paid.tat_us = rate_take(&l->rate, l->paid.tat_us, cost, now.wall_ms);
     l->dirty = true;
     limit_touch(e, l);
 }
@@ -423,7 +436,7 @@ static void refund(struct engine *e, struct limit *l, uint32_t cost)
 {
     if (l->rate.n == 0)
         return;
-    l->tat_us = rate_give(&l->rate, l->tat_us, cost);
+    l->paid.tat_us = rate_give(&l->rate, l->paid.tat_us, cost);
     l->rate_until_ms = 0;
     l->dirty = true;
     limit_touch(e, l);
@@ -495,9 +508,8 @@ bool limits_busy(const struct engine *e)
            !list_empty(&e->sifting);
 }
 
-void limits_changed(struct engine *e)
+static void visit_all(struct engine *e)
 {
-    e->rules_changed++;
     if (list_empty(&e->limits))
         return;
     /* All of them, behind those that are still to be visited. */
@@ -507,6 +519,19 @@ void limits_changed(struct engine *e)
     last->next = &e->limits_todo;
     e->limits_todo.prev = last;
     list_init(&e->limits);
+}
+
+void limits_changed(struct engine *e)
+{
+    e->rules_changed++;
+    visit_all(e);
+}
+
+void limits_clock(struct engine *e, struct now now)
+{
+    if (now.wall_ms < e->limits_wall_ms)
+        visit_all(e);
+    e->limits_wall_ms = now.wall_ms;
 }
 
 /* Those that nobody uses are looked at in turn: names come back soon, so one is
@@ -565,7 +590,7 @@ bool limits_step(struct engine *e, struct now now, uint32_t ops)
 static bool is_past(const struct limit *l, struct now now)
 {
     return l->reserved == 0 && l->closed_ms <= now.wall_ms &&
-           l->tat_us <= now.wall_ms * 1000;
+           l->paid.tat_us <= now.wall_ms * 1000;
 }
 
 static void store_state(struct engine *e, struct limit *l, struct now now)
@@ -579,7 +604,7 @@ static void store_state(struct engine *e, struct limit *l, struct now now)
         l->stored = false;
         return;
     }
-    struct rec_limit r = {l->tat_us, l->closed_ms, l->reserved};
+    struct rec_limit r = {l->paid.tat_us, l->closed_ms, l->reserved};
     rec_limit_encode(
         &r, store_put(e->store, FAMILY_NAMED, key, rec_limit_size(&r), false));
     l->stored = true;
@@ -621,7 +646,7 @@ enum err limit_load_row(struct engine *e, struct slice key, struct slice value,
     if (!key_parse_named(key, &kind, &name) || !rec_limit_decode(&r, value))
         return err_set(err, ERR_CORRUPT, "family named: bad row of a limit");
     struct limit *l = limit_make(e, name);
-    l->tat_us = r.tat_us;
+    l->paid.tat_us = r.tat_us;
     l->closed_ms = r.closed_ms;
     l->reserved = r.reserved;
     l->stored = true;

@@ -67,9 +67,10 @@ struct limit {
     uint32_t concurrency; /* 0: unlimited */
     struct rate rate;
     uint32_t running, reserved;
-    uint64_t tat_us, closed_ms; /* stored: see rec_limit */
-    uint64_t rate_until_ms;     /* somebody was refused until then */
-    uint64_t due_ms;            /* of its due row; 0: none */
+    struct rate_paid paid; /* its tat and closed_ms are stored: see rec_limit */
+    uint64_t closed_ms;
+    uint64_t rate_until_ms; /* somebody was refused until then */
+    uint64_t due_ms;        /* of its due row; 0: none */
     bool open, dirty, stored;
     uint32_t rounds;     /* of cool() since something ran under it */
     struct list in_all;  /* engine.limits or limits_todo */
@@ -133,6 +134,8 @@ void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
                   struct now now);
 /* A rule was changed: every name is visited, in slices. */
 void limits_changed(struct engine *e);
+/* Timers run: if the wall clock was put back every name is visited, too. */
+void limits_clock(struct engine *e, struct now now);
 /* A lease begins, was found at start, or ends. */
 void limits_hold(struct engine *e, struct job *j, struct now now);
 void limits_held(struct engine *e, struct job *j);

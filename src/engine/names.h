@@ -74,8 +74,8 @@ void owners_commit(struct engine *e);
 MUST_USE bool owner_load_live(struct engine *e, uint32_t first,
                               struct slice value);
 /* May this owner add `n` jobs now? owner_added() when they are. */
-MUST_USE enum err owner_admits(struct engine *e, const struct owner *o,
-                               uint32_t n, struct now now, struct errbuf *err);
+MUST_USE enum err owner_admits(struct engine *e, struct owner *o, uint32_t n,
+                               struct now now, struct errbuf *err);
 void owner_added(struct owner *o, uint32_t n, struct now now);
 
 /* --- breaker.c: handlers that fail too often ------------------------------ */

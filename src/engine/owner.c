@@ -97,7 +97,7 @@ static struct rate adds_of(const struct owner *o)
     return (struct rate){o->set.add_rate, o->set.add_per_ms, o->set.add_rate};
 }
 
-enum err owner_admits(struct engine *e, const struct owner *o, uint32_t n,
+enum err owner_admits(struct engine *e, struct owner *o, uint32_t n,
                       struct now now, struct errbuf *err)
 {
     uint64_t live = owner_live(e, o->set.id);
@@ -107,7 +107,8 @@ enum err owner_admits(struct engine *e, const struct owner *o, uint32_t n,
                        SLICE_FMT(o->name), (unsigned long long)live,
                        (unsigned long long)o->set.live_max);
     struct rate r = adds_of(o);
-    uint64_t fits = rate_fits_ms(&r, o->add_tat_us, n, now.wall_ms);
+    (void)rate_follow(&o->adds, now.wall_ms);
+    uint64_t fits = rate_fits_ms(&r, o->adds.tat_us, n);
     if (fits > now.wall_ms)
         return err_set(err, ERR_LIMIT,
                        "owner %.*s adds faster than ADDS allows; again in "
@@ -120,7 +121,7 @@ enum err owner_admits(struct engine *e, const struct owner *o, uint32_t n,
 void owner_added(struct owner *o, uint32_t n, struct now now)
 {
     struct rate r = adds_of(o);
-    o->add_tat_us = rate_take(&r, o->add_tat_us, n, now.wall_ms);
+    o->adds.tat_us = rate_take(&r, o->adds.tat_us, n, now.wall_ms);
 }
 
 enum err engine_owner_set(struct engine *e, struct slice owner,
@@ -146,7 +147,7 @@ enum err engine_owner_set(struct engine *e, struct slice owner,
     if (s->has_adds) {
         o->set.add_rate = s->adds.n;
         o->set.add_per_ms = s->adds.n == 0 ? 0 : s->adds.per_ms;
-        o->add_tat_us = 0;
+        o->adds.tat_us = 0;
     }
     if (s->has_running) {
         o->set.running_max = s->running_max;

@@ -157,7 +157,7 @@ static uint64_t room_of(const struct limit *l, struct now now)
     uint64_t n = l->concurrency == 0
                      ? UINT64_MAX
                      : l->concurrency - l->running - l->reserved;
-    uint64_t rate = rate_room(&l->rate, l->tat_us, now.wall_ms);
+    uint64_t rate = rate_room(&l->rate, l->paid.tat_us, now.wall_ms);
     if (rate < n)
         n = rate;
     return n == 0 ? 1 : n; /* what costs more than the burst */

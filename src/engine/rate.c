@@ -28,23 +28,21 @@ static uint64_t units(const struct rate *r, uint64_t n)
     return unit > 0 && n > TAKE_US_MAX / unit ? TAKE_US_MAX : n * unit;
 }
 
-/* A clock that was put back must not close a rate for as long. */
-static uint64_t sane(const struct rate *r, uint64_t tat_us, uint64_t cost,
-                     uint64_t now_us)
+bool rate_follow(struct rate_paid *p, uint64_t now_ms)
 {
-    uint64_t burst = rate_burst(r);
-    uint64_t most = units(r, burst > cost ? burst : cost);
-    return tat_us > now_us + 2 * most ? now_us + most : tat_us;
+    bool back = p->seen_ms > now_ms;
+    uint64_t by_us = back ? (p->seen_ms - now_ms) * 1000 : 0;
+    p->tat_us = p->tat_us > by_us ? p->tat_us - by_us : 0;
+    p->seen_ms = now_ms;
+    return back;
 }
 
-uint64_t rate_fits_ms(const struct rate *r, uint64_t tat_us, uint64_t cost,
-                      uint64_t now_ms)
+uint64_t rate_fits_ms(const struct rate *r, uint64_t tat_us, uint64_t cost)
 {
     if (r->n == 0)
         return 0;
-    uint64_t burst = rate_burst(r), now_us = now_ms * 1000;
+    uint64_t burst = rate_burst(r);
     uint64_t slack = burst > cost ? units(r, burst - cost) : 0;
-    tat_us = sane(r, tat_us, cost, now_us);
     return tat_us <= slack ? 0 : (tat_us - slack + 999) / 1000;
 }
 
@@ -54,7 +52,6 @@ uint64_t rate_take(const struct rate *r, uint64_t tat_us, uint64_t cost,
     uint64_t now_us = now_ms * 1000;
     if (r->n == 0)
         return 0;
-    tat_us = sane(r, tat_us, cost, now_us);
     return (tat_us > now_us ? tat_us : now_us) + units(r, cost);
 }
 
@@ -70,7 +67,6 @@ uint64_t rate_room(const struct rate *r, uint64_t tat_us, uint64_t now_ms)
         return UINT64_MAX;
     uint64_t unit = rate_unit_us(r), now_us = now_ms * 1000;
     uint64_t end_us = now_us + units(r, rate_burst(r));
-    tat_us = sane(r, tat_us, 1, now_us);
     if (tat_us < now_us)
         tat_us = now_us;
     return tat_us >= end_us || unit == 0 ? 0 : (end_us - tat_us) / unit;

@@ -8,7 +8,9 @@
  *   ----|------------|-------->  a unit fits while tat <= now + (b - 1) units
  *
  * Wall time, because it survives a restart. If the wall clock was put back, tat
- * lies further ahead than any load can bring it: it is then cut.
+ * goes back with it (rate_follow()): what is owed is a length of time. How far
+ * the clock went can be told only by whom saw it before; a start takes the
+ * stored tat as it is.
  */
 #ifndef ENGINE_RATE_H
 #define ENGINE_RATE_H
@@ -24,18 +26,25 @@ struct rate {
     uint64_t burst;     /* 0: a tenth of n, at least one */
 };
 
+/* What was taken is paid for until `tat_us`, by the clock as it was `seen`. */
+struct rate_paid {
+    uint64_t tat_us, seen_ms;
+};
+
+/* Look at the clock, before the others are asked. True if it was put back. */
+bool rate_follow(struct rate_paid *p, uint64_t now_ms);
+
 /* What one unit takes, in microseconds; 0: nothing. */
 uint64_t rate_unit_us(const struct rate *r);
 uint64_t rate_burst(const struct rate *r);
 
 /* The wall time in ms from which `cost` units fit (it may be past). What costs
  * more than the burst fits when nothing is owed. */
-uint64_t rate_fits_ms(const struct rate *r, uint64_t tat_us, uint64_t cost,
-                      uint64_t now_ms);
+uint64_t rate_fits_ms(const struct rate *r, uint64_t tat_us, uint64_t cost);
 static inline bool rate_fits(const struct rate *r, uint64_t tat_us,
                              uint64_t cost, uint64_t now_ms)
 {
-    return r->n == 0 || rate_fits_ms(r, tat_us, cost, now_ms) <= now_ms;
+    return r->n == 0 || rate_fits_ms(r, tat_us, cost) <= now_ms;
 }
 
 /* The new tat when `cost` units were taken, or given back. */

@@ -218,11 +218,13 @@ void limit_view_of(struct engine *e, struct limit *l, struct now now,
     v->running = l->running;
     v->reserved = l->reserved;
     v->closed_ms = l->closed_ms > now.wall_ms ? l->closed_ms : 0;
-    uint64_t at = rate_fits_ms(&l->rate, l->tat_us, 1, now.wall_ms);
+    struct rate_paid paid = l->paid;
+    (void)rate_follow(&paid, now.wall_ms);
+    uint64_t at = rate_fits_ms(&l->rate, paid.tat_us, 1);
     if (l->closed_ms > at)
         at = l->closed_ms;
     v->opens_ms = at > now.wall_ms ? at : 0;
-    v->room = rate_room(&l->rate, l->tat_us, now.wall_ms);
+    v->room = rate_room(&l->rate, paid.tat_us, now.wall_ms);
     v->full = l->concurrency > 0 && l->running + l->reserved >= l->concurrency;
     LIST_FOR (it, &l->groups) {
         struct park_group *g = CONTAINER_OF(it, struct park_group, in_limit);

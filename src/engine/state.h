@@ -86,7 +86,7 @@ struct owner {
     struct rec_owner set;
     uint32_t running;
     struct limit *gate; /* its quota of running jobs, or NULL */
-    uint64_t add_tat_us;
+    struct rate_paid adds;
     struct lane *lane; /* that its last job was for, or NULL */
 };
 
@@ -237,9 +237,10 @@ struct engine {
     struct list touched_limits, cooling_limits, sifting;
     struct rule **rules; /* the most specific first */
     uint32_t rules_n;
-    uint64_t rules_changed; /* grows with each change of a rule */
-    uint64_t limits_freed;  /* so many so far: see names_known() */
-    bool scan_on;           /* of parked, at start */
+    uint64_t rules_changed;  /* grows with each change of a rule */
+    uint64_t limits_freed;   /* so many so far: see names_known() */
+    uint64_t limits_wall_ms; /* the clock as limits_clock() saw it */
+    bool scan_on;            /* of parked, at start */
     struct buf scan_from;
 
     struct pool pool;

@@ -496,11 +496,81 @@ static void a_rate_survives_a_clock_that_was_put_back(void **state)
 {
     (void)state;
     struct rate one = {1, 1000, 1};
-    uint64_t tat = rate_take(&one, 0, 1, 100000000);
-    assert_false(rate_fits(&one, tat, 1, 100000999));
-    assert_true(rate_fits(&one, tat, 1, 100001000));
-    /* An hour back: closed for a second, not for an hour. */
-    assert_true(rate_fits_ms(&one, tat, 1, 96400000) <= 96401000);
+    struct rate_paid p = {rate_take(&one, 0, 5, 100000000), 100000000};
+    assert_false(rate_fits(&one, p.tat_us, 1, 100004999));
+    assert_true(rate_fits(&one, p.tat_us, 1, 100005000));
+    /* An hour back: what is owed is still five seconds, not an hour. */
+    assert_true(rate_follow(&p, 96400000));
+    assert_false(rate_follow(&p, 96401000));
+    assert_int_equal(rate_room(&one, p.tat_us, 96401000), 0);
+    assert_false(rate_fits(&one, p.tat_us, 1, 96404999));
+    assert_true(rate_fits(&one, p.tat_us, 1, 96405000));
+}
+
+/* The clock of walls, not the monotonic one. */
+static void put_back(struct rig *r, uint64_t ms)
+{
+    r->now.wall_ms -= ms;
+    rig_pass(r, 0);
+}
+
+static void a_name_opens_again_when_the_clock_was_put_back(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "mail", 0, 1, 1000, 0);
+    for (int i = 0; i < 8; i++)
+        add_named(r, "q", "mail", NULL);
+    static const uint64_t steps[] = {5, 900, 3600 * 1000};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        assert_int_equal(rig_lease(r, "q", 10), 1);
+        assert_int_equal(rig_lease(r, "q", 10), 0);
+        put_back(r, steps[i]);
+        assert_int_equal(rig_lease(r, "q", 10), 0);
+        rig_pass(r, 999);
+        assert_int_equal(rig_lease(r, "q", 10), 0);
+        /* Nobody asked since: it opens by itself. */
+        uint64_t next = engine_next_ms(r->engine, r->now);
+        assert_int_equal(next, r->now.mono_ms + 1);
+        rig_pass(r, 1);
+    }
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    /* It is so for the next start, too. */
+    put_back(r, 3600 * 1000);
+    rig_restart(r);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+}
+
+static void
+a_queue_and_an_owner_open_again_when_the_clock_was_put_back(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings s = {.has_rate = true, .rate = {1, 1000, 0}};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+    struct owner_settings adds = {.has_adds = true, .adds = {1, 1000, 0}};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str("acme"), &adds, r->now, &r->err),
+        ERR_OK);
+    struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("acme")};
+    struct slice text = SLICE_LIT("x");
+    struct add_params p = {
+        .queue = SLICE_LIT("q"), .payloads = &text, .n = 1, .options = &o};
+    struct add_result result;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    rig_pass(r, 0);
+    put_back(r, 3600 * 1000);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_LIMIT);
+    rig_pass(r, 999);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_LIMIT);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
 }
 
 static void a_million_units_never_pass_a_rate_of_ten(void **state)
@@ -538,6 +608,8 @@ int main(void)
         T(a_wrong_rule_is_refused_with_its_reason),
         T(the_most_specific_rule_applies),
         T(a_rate_survives_a_clock_that_was_put_back),
+        T(a_name_opens_again_when_the_clock_was_put_back),
+        T(a_queue_and_an_owner_open_again_when_the_clock_was_put_back),
         T(a_million_units_never_pass_a_rate_of_ten),
 #undef T
     };
