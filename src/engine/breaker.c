@@ -10,7 +10,8 @@
  * Invariants:
  *  1. OPEN has a row in `due` at until_ms, the other states have none.
  *  2. Outcomes of executions that began before the breaker tripped count
- *     nowhere: they tell about the past.
+ *     nowhere: they tell about the past. An execution remembers how often it
+ *     had tripped: a clock of walls may step back in between.
  *  3. While half open at most 1 + (probes that ended well) probes run.
  */
 #include "engine/core.h"
@@ -183,17 +184,23 @@ static enum tells tells(const struct outcome *o, bool probe)
     return TELLS_NOTHING;
 }
 
+/* Has it not tripped since? */
+static bool is_recent(const struct job *j)
+{
+    return j->trips == (uint32_t)j->handler->breaker.set.trips;
+}
+
 static bool is_probe(const struct job *j)
 {
     const struct breaker *b = &j->handler->breaker;
     return (j->run_flags & RUNF_PROBE) != 0 &&
-           b->set.state == BREAKER_HALF_OPEN &&
-           j->started_ms >= b->set.since_ms;
+           b->set.state == BREAKER_HALF_OPEN && is_recent(j);
 }
 
 void breaker_taken(struct engine *e, struct job *j, struct now now)
 {
     struct handler *h = j->handler;
+    j->trips = (uint32_t)h->breaker.set.trips;
     if (h->breaker.set.on == 0 || h->breaker.set.state != BREAKER_HALF_OPEN)
         return;
     j->run_flags |= RUNF_PROBE;
@@ -239,8 +246,7 @@ void breaker_settle(struct engine *e, struct job *j, const struct outcome *o,
             close_breaker(e, h, "probes ended well", now);
         return;
     }
-    if (b->set.state != BREAKER_CLOSED || t == TELLS_NOTHING ||
-        j->started_ms <= b->set.tripped_ms)
+    if (b->set.state != BREAKER_CLOSED || t == TELLS_NOTHING || !is_recent(j))
         return;
     uint64_t good, bad;
     count(b, t == TELLS_GOOD, now);
@@ -252,8 +258,11 @@ void breaker_settle(struct engine *e, struct job *j, const struct outcome *o,
         trip(e, h, b->set.open_ms, "too many executions failed", now);
 }
 
+/* Only the clock tells what came first, and is believed. */
 void breaker_lease_loaded(struct job *j)
 {
+    const struct rec_breaker *set = &j->handler->breaker.set;
+    j->trips = (uint32_t)set->trips - (j->started_ms <= set->tripped_ms);
     if (is_probe(j))
         j->handler->breaker.probing++;
     j->handler->open =

@@ -67,7 +67,8 @@ struct job {
     struct list in_turn;          /* in this */
     uint32_t run_flags;           /* of the runs row: enum run_flag */
     uint32_t progress;
-    uint32_t e; /* the start number in its token */
+    uint32_t e;     /* the start number in its token */
+    uint32_t trips; /* of its handler's breaker, when it began */
     uint64_t deadline_mono_ms, started_ms, lease_ms;
     uint64_t reap_mono_ms; /* the earlier of deadline and time limit */
     struct worker *worker;

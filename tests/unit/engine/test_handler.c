@@ -294,6 +294,27 @@ static void a_start_keeps_it_open_and_knows_its_probes(void **state)
     assert_int_equal(rig_lease(r, "q", 5), 0);
 }
 
+static void a_clock_that_steps_back_confuses_no_outcome(void **state)
+{
+    struct rig *r = *state;
+    breaker_on(r);
+    fail_some(r, 5);
+    for (int i = 0; i < 5; i++)
+        add(r, "probe");
+    rig_pass(r, 30000);
+    assert_int_equal(view(r).breaker.state, BREAKER_HALF_OPEN);
+    r->now.wall_ms -= 5;
+    for (int i = 0; i < 5; i++) {
+        assert_true(rig_lease(r, "q", 1) == 1);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        assert_int_equal(view(r).breaker.probing, 0);
+    }
+    assert_int_equal(view(r).breaker.state, BREAKER_CLOSED);
+    r->now.wall_ms -= 3600 * 1000;
+    fail_some(r, 5);
+    assert_int_equal(view(r).breaker.state, BREAKER_OPEN);
+}
+
 static void it_is_tripped_and_reset_by_hand(void **state)
 {
     struct rig *r = *state;
@@ -334,6 +355,7 @@ int main(void)
         T(what_began_before_it_opened_counts_nowhere),
         T(a_lost_probe_opens_it_again_and_a_released_one_is_repeated),
         T(a_start_keeps_it_open_and_knows_its_probes),
+        T(a_clock_that_steps_back_confuses_no_outcome),
         T(it_is_tripped_and_reset_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
