@@ -436,7 +436,9 @@ static void add_one(struct engine *e, struct draft *d, struct slice payload,
 }
 
 /* The waiting job gets the payload and the options of the new one; it keeps its
- * id and its name. */
+ * id and its name, and a held one stays held. It is new work, so what older
+ * executions left behind goes: their records, a checkpoint, effects that they
+ * claimed. */
 static void replace(struct engine *e, struct gather *g, struct draft *d,
                     struct slice payload, struct now now,
                     struct add_result *result)
@@ -450,7 +452,7 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     uint32_t was = j->state;
     uint32_t named = j->flags & JOBF_NAMED;
     place_none(e, j, now);
-    drop_bodies(e, g, j, now);
+    drop_beside(e, g, j, now);
     due_rows_del(e, j);
     if ((j->flags & JOBF_UNIQUE) != 0)
         unique_release(e, j);

@@ -48,8 +48,9 @@ MUST_USE enum err purged_gather(struct engine *e, struct gather *g,
                                 const struct job *j, struct errbuf *err);
 void purged_erase(struct engine *e, struct gather *g, struct job *j,
                   struct now now);
-/* Rows beside the job that a change of it makes obsolete. */
-void drop_bodies(struct engine *e, struct gather *g, struct job *j,
+/* Rows that lie beside a job: bodies, executions, effects. Needs what
+ * finish_gather() reads. */
+void drop_beside(struct engine *e, struct gather *g, struct job *j,
                  struct now now);
 void due_rows_del(struct engine *e, const struct job *j);
 /* Its start deadline and total deadline, as `m` has them. */

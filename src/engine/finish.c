@@ -171,13 +171,6 @@ static void move_bodies(struct engine *e, struct gather *g, struct job *j,
     buf_release(&m.rows);
 }
 
-void drop_bodies(struct engine *e, struct gather *g, struct job *j,
-                 struct now now)
-{
-    if (has_bodies(j))
-        move_bodies(e, g, j, 0, now);
-}
-
 static bool note_effect(struct slice key, struct slice value, void *ud)
 {
     struct moving *m = ud;
@@ -221,6 +214,15 @@ static void move_effects(struct engine *e, struct gather *g, struct job *j,
         store_del(e->store, FAMILY_KEYS, key);
     }
     buf_release(&m.keys);
+}
+
+void drop_beside(struct engine *e, struct gather *g, struct job *j,
+                 struct now now)
+{
+    if (has_bodies(j))
+        move_bodies(e, g, j, 0, now);
+    if ((j->flags & JOBF_EFFECTS) != 0)
+        move_effects(e, g, j, 0, now);
 }
 
 /* --- the record of a finished job ---------------------------------------- */
@@ -430,10 +432,7 @@ void purged_erase(struct engine *e, struct gather *g, struct job *j,
     ASSERT(job_purged(j));
     limits_unreserve(e, j, now);
     report(e, EVENT_JOB_DELETED, j, now, since(id_ms(&id), now), SLICE_EMPTY);
-    if (has_bodies(j))
-        move_bodies(e, g, j, 0, now);
-    if ((j->flags & JOBF_EFFECTS) != 0)
-        move_effects(e, g, j, 0, now);
+    drop_beside(e, g, j, now);
     enum err rc = keys_held(e, g, j, &name, &unique, &err);
     if (rc == ERR_PENDING)
         rc = keys_held(e, NULL, j, &name, &unique, &err);

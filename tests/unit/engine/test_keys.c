@@ -256,6 +256,31 @@ static void an_effect_is_claimed_once_per_job(void **state)
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
 }
 
+static bool effect(struct rig *r, const char *key)
+{
+    bool first;
+    assert_int_equal(engine_effect(r->engine, NULL, r->token[0], slice_str(key),
+                                   r->now, &first, &r->err),
+                     ERR_OK);
+    rig_step(r);
+    return first;
+}
+
+static void a_replaced_job_is_new_work_with_effects_of_its_own(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(CONFLICT),
+                            .conflict = CONFLICT_REPLACE};
+    add_with(r, "old", &o);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(effect(r, "charge"));
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    assert_false(add_with(r, "new", &o).created);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(effect(r, "charge"));
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
 static void words_that_collide_are_named(void **state)
 {
     struct rig *r = *state;
@@ -292,6 +317,7 @@ int main(void)
         TEST(an_undone_lease_is_not_shared_by_asking_again),
         TEST(a_name_finds_its_job_while_it_lives_and_is_kept),
         TEST(an_effect_is_claimed_once_per_job),
+        TEST(a_replaced_job_is_new_work_with_effects_of_its_own),
         TEST(words_that_collide_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
