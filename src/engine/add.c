@@ -394,6 +394,10 @@ static void put_keys(struct engine *e, const struct draft *d,
 static enum job_state place(struct engine *e, struct job *j, bool fresh,
                             struct now now)
 {
+    if (j->state == JOB_HELD) {
+        job_drop(e, j); /* nowhere */
+        return JOB_HELD;
+    }
     if (j->state != JOB_SCHEDULED)
         return place_ready(e, j, fresh, now);
     place_due(e, j, j->since_ms, 0, fresh);
@@ -466,6 +470,10 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
         d->m.nominal_ms = old.nominal_ms;
         d->m.occurrence = old.occurrence;
         r->flags |= JOBF_SCHEDULE;
+    }
+    if (was == JOB_HELD) { /* until UNHOLD, which then puts it where it goes */
+        d->m.held_from = r->state;
+        r->state = JOB_HELD;
     }
     job_more_encode(&d->m, &d->b.more);
     r->more = buf_slice(&d->b.more);

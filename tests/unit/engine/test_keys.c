@@ -281,6 +281,34 @@ static void a_replaced_job_is_new_work_with_effects_of_its_own(void **state)
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
 }
 
+static void a_replaced_job_stays_held(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(CONFLICT),
+                            .conflict = CONFLICT_REPLACE};
+    struct job_options later = {.given = GIVEN(DEBOUNCE), .debounce_ms = 1000};
+    struct id id = add_with(r, "old", &o).id;
+    assert_int_equal(
+        rig_manage(r, (struct manage_params){.verb = MANAGE_HOLD}, &id, 1),
+        ERR_OK);
+    assert_int_equal(add_with(r, "new", &o).state, JOB_HELD);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    rig_restart(r);
+    assert_int_equal(add_with(r, "later", &later).state, JOB_HELD);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    /* The delay goes on while it is held. */
+    rig_pass(r, 400);
+    assert_int_equal(
+        rig_manage(r, (struct manage_params){.verb = MANAGE_UNHOLD}, &id, 1),
+        ERR_OK);
+    assert_int_equal(rig_state(r, id), JOB_SCHEDULED);
+    rig_pass(r, 599);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_string_equal(r->payload, "later");
+}
+
 static void words_that_collide_are_named(void **state)
 {
     struct rig *r = *state;
@@ -318,6 +346,7 @@ int main(void)
         TEST(a_name_finds_its_job_while_it_lives_and_is_kept),
         TEST(an_effect_is_claimed_once_per_job),
         TEST(a_replaced_job_is_new_work_with_effects_of_its_own),
+        TEST(a_replaced_job_stays_held),
         TEST(words_that_collide_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
