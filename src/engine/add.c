@@ -622,8 +622,6 @@ static enum err act(struct engine *e, struct gather *g, struct draft *d,
         if (d->owner != NULL)
             owner_added(d->owner, p->n, now);
     }
-    if (p->idempotency.len > 0)
-        remember_request(e, p, results, now);
     return ERR_OK;
 }
 
@@ -666,6 +664,9 @@ enum err engine_add(struct engine *e, struct gather *g,
         rc = admit(e, g, &d, p, now, err);
     if (rc == ERR_OK && !theirs)
         rc = act(e, g, &d, p, now, results, err);
+    /* That it got a job of somebody else is a reply as well. */
+    if (rc == ERR_OK && p->idempotency.len > 0)
+        remember_request(e, p, results, now);
     job_drop(e, d.replaced);
     draft_end(e, &d);
     return rc;

@@ -309,6 +309,26 @@ static void a_replaced_job_stays_held(void **state)
     assert_string_equal(r->payload, "later");
 }
 
+static void a_request_that_got_another_job_gets_it_again(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(UNIQUE), .unique = SLICE_LIT("k")};
+    struct slice text = SLICE_LIT("x");
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = &text,
+                           .n = 1,
+                           .idempotency = SLICE_LIT("r1"),
+                           .options = &o};
+    struct add_result a = add_with(r, "x", &o), b;
+    assert_int_equal(rig_try_add(r, &p, &b), ERR_OK);
+    assert_true(id_eq(&a.id, &b.id));
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_try_add(r, &p, &b), ERR_OK);
+    assert_false(b.created);
+    assert_true(id_eq(&a.id, &b.id));
+}
+
 static void words_that_collide_are_named(void **state)
 {
     struct rig *r = *state;
@@ -347,6 +367,7 @@ int main(void)
         TEST(an_effect_is_claimed_once_per_job),
         TEST(a_replaced_job_is_new_work_with_effects_of_its_own),
         TEST(a_replaced_job_stays_held),
+        TEST(a_request_that_got_another_job_gets_it_again),
         TEST(words_that_collide_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
