@@ -239,7 +239,11 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
 
 static uint64_t request_hash(const struct lease_params *p)
 {
-    uint64_t h = hash64_seed(p->worker, p->count);
+    const uint64_t numbers[] = {p->count, p->lease_ms, p->queues_n,
+                                p->handlers_n};
+    uint64_t h = hash64_seed(p->worker, sizeof(numbers));
+    h = hash64_seed(slice_of(numbers, sizeof(numbers)), h);
+    h = hash64_seed(p->session, h);
     for (uint32_t i = 0; i < p->queues_n; i++) {
         h = hash64_seed(p->queues[i], h);
         if (p->weights != NULL)

@@ -329,6 +329,32 @@ static void a_request_that_got_another_job_gets_it_again(void **state)
     assert_true(id_eq(&a.id, &b.id));
 }
 
+static void a_lease_asked_for_otherwise_is_told_so(void **state)
+{
+    struct rig *r = *state;
+    struct slice names[] = {SLICE_LIT("q"), SLICE_LIT("h")};
+    const struct lease_params p = {.queues = names,
+                                   .queues_n = 1,
+                                   .handlers = names + 1,
+                                   .handlers_n = 1,
+                                   .count = 1,
+                                   .idempotency = SLICE_LIT("k")};
+    struct job_options o = {.given = GIVEN(HANDLER), .handler = names[1]};
+    rig_add(r, "q", "x", &o);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    struct lease_params other = p;
+    other.queues_n = 2;
+    other.handlers_n = 0;
+    assert_int_equal(rig_lease_with(r, &other), ERR_MISMATCH);
+    other = p;
+    other.lease_ms = 1000;
+    assert_int_equal(rig_lease_with(r, &other), ERR_MISMATCH);
+    other = p;
+    other.session = SLICE_LIT("s");
+    assert_int_equal(rig_lease_with(r, &other), ERR_MISMATCH);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+}
+
 static void words_that_collide_are_named(void **state)
 {
     struct rig *r = *state;
@@ -368,6 +394,7 @@ int main(void)
         TEST(a_replaced_job_is_new_work_with_effects_of_its_own),
         TEST(a_replaced_job_stays_held),
         TEST(a_request_that_got_another_job_gets_it_again),
+        TEST(a_lease_asked_for_otherwise_is_told_so),
         TEST(words_that_collide_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
