@@ -1,7 +1,8 @@
 /* Keys that jobs hold: names (aliases), uniqueness, idempotency of requests.
  *
  * A unique key is a row that its job writes when it is added and deletes when
- * it ends (or is first leased: WHILE waiting), in the same entry as its state:
+ * it ends (or is first leased: WHILE waiting; a lease that is undone was
+ * none), in the same entry as its state:
  * there is no lock that could be left behind. With FOR the row has a time of
  * its own and a due row that deletes it.
  */
@@ -203,6 +204,28 @@ void unique_release(struct engine *e, struct job *j)
     j->flags &= ~(uint32_t)JOBF_UNIQUE;
     store_del(e->store, FAMILY_KEYS,
               unique_key(&k, m.unique_scope, j->queue, m.unique));
+}
+
+/* The lease for which a waiting job let its key go is undone. If somebody else
+ * has taken it since it stays theirs: this job waits without, as one does that
+ * is retried. */
+void unique_retake(struct engine *e, struct job *j, struct now now)
+{
+    struct rec_more m;
+    struct rec_unique r;
+    struct errbuf err;
+    if ((j->run_flags & RUNF_UNIQUE) == 0)
+        return;
+    ASSERT((j->flags & JOBF_UNIQUE) == 0);
+    job_more(j, &m);
+    enum err rc =
+        unique_find(e, NULL, m.unique_scope, j->queue, m.unique, now, &r, &err);
+    if (rc == ERR_NOTFOUND) {
+        unique_put(e, m.unique_scope, j->queue, m.unique, &j->id, 0);
+        j->flags |= JOBF_UNIQUE;
+    } else if (rc != ERR_OK) {
+        fault(e, now, &err);
+    }
 }
 
 /* The time of a FOR row is over. It may have been taken anew meanwhile. */

@@ -22,6 +22,7 @@ MUST_USE enum err unique_is(struct engine *e, struct gather *g,
                             bool *is, struct errbuf *err);
 /* The job lets go of its unique key, if it holds it. */
 void unique_release(struct engine *e, struct job *j);
+void unique_retake(struct engine *e, struct job *j, struct now now);
 
 #define UNIQUE_MAX 200
 struct slice unique_key(struct key *k, uint32_t scope, const struct queue *q,

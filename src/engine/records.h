@@ -99,8 +99,9 @@ enum job_flag {
 enum run_flag {
     RUNF_CANCEL = 1 << 0,   /* told to stop */
     RUNF_EXPECTED = 1 << 1, /* EXPECT was passed and reported */
-    RUNF_PROBE = 1 << 2, /* begun while the handler's breaker was half open */
-    RUNF_AGAIN = 1 << 3, /* given again: one lost reply undoes it no more */
+    RUNF_PROBE = 1 << 2,  /* begun while the handler's breaker was half open */
+    RUNF_AGAIN = 1 << 3,  /* given again: one lost reply undoes it no more */
+    RUNF_UNIQUE = 1 << 4, /* it let the key go that only waiting jobs have */
 };
 
 /* What ended an execution, as the holder of the token is told when it asks

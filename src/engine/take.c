@@ -224,6 +224,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
         job_more(j, &more);
         if (more.unique_while == WHILE_WAITING) {
             unique_release(e, j);
+            j->run_flags |= RUNF_UNIQUE;
             job_store(e, j, NULL);
         }
     }
@@ -493,6 +494,7 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         j->flags |= JOBF_MOVED;
         place_outlived(e, j);
         share_refund(j->lane->share, j->cost);
+        unique_retake(e, j, now);
         job_move(e, j, JOB_READY);
         job_store(e, j, NULL);
         report(e, EVENT_JOB_RELEASED, j, now, 0, SLICE_LIT("undone"));

@@ -329,6 +329,43 @@ static void a_request_that_got_another_job_gets_it_again(void **state)
     assert_true(id_eq(&a.id, &b.id));
 }
 
+static void undo(struct rig *r)
+{
+    engine_lease_undo(r->engine, &r->token[0], 1, r->now);
+    rig_step(r);
+}
+
+static void an_undone_lease_keeps_the_key_of_a_waiting_job(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(WHILE),
+                            .unique_while = WHILE_WAITING};
+    struct id id = add_with(r, "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    undo(r);
+    assert_false(add_with(r, "y", &o).created);
+    /* Somebody has it by now: it stays theirs, and goes with them. */
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct id other = add_with(r, "z", &o).id;
+    undo(r);
+    struct id ids[] = {other, id};
+    assert_false(id_eq(&ids[0], &ids[1]));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            rig_manage(r, (struct manage_params){.verb = MANAGE_CANCEL},
+                       &ids[i], 1),
+            ERR_OK);
+    struct add_result again = add_with(r, "again", &o);
+    assert_true(again.created);
+    /* A retried job has let it go for good. */
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    undo(r);
+    assert_true(add_with(r, "new", &o).created);
+}
+
 static void a_lease_asked_for_otherwise_is_told_so(void **state)
 {
     struct rig *r = *state;
@@ -394,6 +431,7 @@ int main(void)
         TEST(a_replaced_job_is_new_work_with_effects_of_its_own),
         TEST(a_replaced_job_stays_held),
         TEST(a_request_that_got_another_job_gets_it_again),
+        TEST(an_undone_lease_keeps_the_key_of_a_waiting_job),
         TEST(a_lease_asked_for_otherwise_is_told_so),
         TEST(words_that_collide_are_named),
     };
