@@ -186,7 +186,9 @@ enum err engine_release(struct engine *e, struct gather *g,
     return for_each(e, g, tokens, n, cut, &a, now, fn, ud, err);
 }
 
-/* A renewal looks at memory alone: what is not leased is lost. */
+/* A renewal looks at memory alone: what is not leased is lost, and so is what
+ * only the reaper has not seen yet to be past its time limit, which no renewal
+ * moves. */
 enum err engine_extend(struct engine *e, const struct slice *tokens, uint32_t n,
                        uint64_t lease_ms, struct now now, extend_fn fn,
                        void *ud, struct errbuf *err)
@@ -205,7 +207,7 @@ enum err engine_extend(struct engine *e, const struct slice *tokens, uint32_t n,
         bool good = token_parse(tokens[i], &t);
         struct job *j = good ? job_get(e, &t.id) : NULL;
         if (j == NULL || j->state != JOB_RUNNING || j->n != t.n ||
-            j->e != t.e) {
+            j->e != t.e || j->timeout_mono_ms <= now.mono_ms) {
             fn(ud, i, 0, ORDER_LOST);
             continue;
         }

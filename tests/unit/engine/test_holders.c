@@ -1,7 +1,9 @@
 /* Tokens, sessions, waiting in line, restarts. */
 #include "rig.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct sleeper {
     struct waiter waiter; /* first */
@@ -232,6 +234,24 @@ static void a_renewed_lease_lives_on(void **state)
     assert_int_equal(got[1], ORDER_LOST);
 }
 
+static void a_lease_past_its_time_limit_is_not_renewed(void **state)
+{
+    struct rig *r = *state;
+    uint64_t got[2];
+    struct job_options o = {.given = GIVEN(TIMEOUT), .timeout_ms = 1000};
+    rig_add(r, "q", "x", &o);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    r->now.mono_ms += 999; /* the server was busy: nothing is reaped yet */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
+                                       on_extend, got, &r->err),
+                         ERR_OK);
+        assert_int_equal(got[0], i == 0 ? 1 : 0);
+        assert_int_equal(got[1], i == 0 ? ORDER_CONTINUE : ORDER_LOST);
+        r->now.mono_ms++;
+    }
+}
+
 static void what_was_committed_is_there_after_a_crash(void **state)
 {
     struct rig *r = *state;
@@ -303,6 +323,7 @@ int main(void)
         TEST(a_restart_gives_every_lease_its_full_length_again),
         TEST(a_restart_reads_no_backlog),
         TEST(a_renewed_lease_lives_on),
+        TEST(a_lease_past_its_time_limit_is_not_renewed),
         TEST(what_was_committed_is_there_after_a_crash),
         TEST(executions_are_told_of_the_live_and_the_finished),
     };
