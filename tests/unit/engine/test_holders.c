@@ -252,6 +252,43 @@ static void a_lease_past_its_time_limit_is_not_renewed(void **state)
     }
 }
 
+/* Where a suffix was lost the same delivery may be given twice, by two starts.
+ */
+static void a_token_of_another_start_is_stale(void **state)
+{
+    struct rig *r = *state;
+    char text[80];
+    uint64_t got[2];
+    bool first;
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    const char *point = strchr(r->tokens[0], '.');
+    assert_non_null(point);
+    for (int i = 0; i < 2; i++) {
+        int len = (int)(point - r->tokens[0]);
+        unsigned long e = strtoul(point + 1, NULL, 10);
+        snprintf(text, sizeof(text), "%.*s.%lu", len, r->tokens[0],
+                 i == 0 ? e - 1 : e + 1);
+        struct slice token = slice_str(text);
+        assert_int_equal(rig_ack(r, token), ERR_STALE);
+        assert_int_equal(rig_nack(r, token), ERR_STALE);
+        assert_int_equal(rig_release(r, token), ERR_STALE);
+        assert_int_equal(engine_effect(r->engine, NULL, token, token, r->now,
+                                       &first, &r->err),
+                         ERR_STALE);
+        assert_int_equal(engine_extend(r->engine, &token, 1, 0, r->now,
+                                       on_extend, got, &r->err),
+                         ERR_OK);
+        assert_int_equal(got[1], ORDER_LOST);
+        engine_lease_undo(r->engine, &token, 1, r->now);
+        rig_step(r);
+    }
+    struct slice token = slice_str(text);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_ack(r, token), ERR_FINISHED);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
 static void what_was_committed_is_there_after_a_crash(void **state)
 {
     struct rig *r = *state;
@@ -324,6 +361,7 @@ int main(void)
         TEST(a_restart_reads_no_backlog),
         TEST(a_renewed_lease_lives_on),
         TEST(a_lease_past_its_time_limit_is_not_renewed),
+        TEST(a_token_of_another_start_is_stale),
         TEST(what_was_committed_is_there_after_a_crash),
         TEST(executions_are_told_of_the_live_and_the_finished),
     };
