@@ -626,7 +626,8 @@ struct limit_view {
 MUST_USE enum err engine_limit(struct engine *e, struct slice name,
                                struct now now, struct limit_view *v,
                                struct errbuf *err);
-/* Nothing starts under this name until then. Errors: ERR_SYNTAX, ERR_LIMIT. */
+/* Nothing starts under this name until then, or later, if somebody has said so:
+ * who was told first may say it last. Errors: ERR_SYNTAX, ERR_LIMIT. */
 MUST_USE enum err engine_limit_close(struct engine *e, struct slice name,
                                      uint64_t until_ms, struct now now,
                                      struct errbuf *err);

@@ -272,7 +272,8 @@ enum err engine_limit_close(struct engine *e, struct slice name,
     if (rc != ERR_OK)
         return rc;
     struct limit *l = limit_make(e, name);
-    l->closed_ms = until_ms;
+    if (until_ms > l->closed_ms)
+        l->closed_ms = until_ms;
     l->dirty = true;
     limit_touch(e, l);
     limit_settle(e, l, now);

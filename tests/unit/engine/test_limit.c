@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/handlers.h"
 #include "engine/rate.h"
 
 static void set_rule(struct rig *r, const char *pattern, uint32_t concurrency,
@@ -163,6 +164,28 @@ static void a_worker_may_close_a_name_for_a_while(void **state)
     assert_int_equal(rig_lease(r, "q", 10), 0);
     rig_pass(r, 1);
     assert_int_equal(rig_lease(r, "q", 10), 2);
+}
+
+static void a_closed_name_is_not_opened_by_who_closes_it_for_less(void **state)
+{
+    struct rig *r = *state;
+    for (int i = 0; i < 3; i++)
+        add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_lease(r, "q", 2), 2);
+    struct slice tokens[] = {r->token[0], r->token[1]};
+    for (int i = 0; i < 2; i++) {
+        struct nack_params p = {.tokens = &tokens[i],
+                                .n = 1,
+                                .snooze = true,
+                                .close = SLICE_LIT("api"),
+                                .close_ms =
+                                    r->now.wall_ms + (i == 0 ? 60000 : 5000)};
+        assert_int_equal(rig_nack_with(r, p), ERR_OK);
+    }
+    rig_pass(r, 59999);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 10), 3);
 }
 
 static void a_job_with_two_names_needs_both(void **state)
@@ -595,6 +618,7 @@ int main(void)
         T(a_rate_opens_by_itself),
         T(cost_takes_as_much_of_the_rate),
         T(a_worker_may_close_a_name_for_a_while),
+        T(a_closed_name_is_not_opened_by_who_closes_it_for_less),
         T(a_job_with_two_names_needs_both),
         T(a_job_that_met_eight_full_names_reserves),
         T(a_queue_has_concurrency_and_rate_of_its_own),
