@@ -10,7 +10,8 @@
  * Invariants:
  *  1. A lane is in its share's heap if and only if it has work (or may have:
  *     unread) and its handler is open; a share is in its queue's heap if and
- *     only if it has such a lane.
+ *     only if it has such a lane. One that has work and stands in no heap is
+ *     in its queue's list `closed`.
  *  2. The stored head is never above a row of the lane.
  */
 #include "engine/core.h"
@@ -274,6 +275,17 @@ void lanes_free(struct engine *e)
 
 /* --- heaps --------------------------------------------------------------- */
 
+/* Its handler or its name is closed: its queue knows it nevertheless. */
+static void lane_closed(struct lane *l, bool closed)
+{
+    if (closed == list_linked(&l->closed))
+        return;
+    if (closed)
+        list_append(&l->queue->closed, &l->closed);
+    else
+        list_remove(&l->closed);
+}
+
 static bool lane_open(const struct lane *l)
 {
     return l->handler->open && (l->limit == NULL || l->limit->open);
@@ -283,7 +295,7 @@ void lane_update(struct engine *e, struct lane *l)
 {
     struct share *s = l->share;
     struct queue *q = l->queue;
-    bool work = !window_nothing(&l->window) && !lane_dead(l);
+    bool work = !window_nothing(&l->window) && !lane_dead(l), any = work;
     if (l->limit != NULL) {
         work = park_arm(e, l, work);
     } else if (!work) {
@@ -293,6 +305,7 @@ void lane_update(struct engine *e, struct lane *l)
             list_append(&l->handler->shut_lanes, &l->shut);
         work = false;
     }
+    lane_closed(l, any && !work);
     if (!work)
         heap_remove(&s->lanes, &l->in_share);
     else if (heap_in(&l->in_share))
@@ -438,6 +451,7 @@ void lane_free(struct engine *e, struct lane *l)
     store_del(e->store, FAMILY_NAMED,
               key_named(&k, NAMED_LANE, name_u32(l->id, name)));
     list_remove(&l->shut);
+    list_remove(&l->closed);
     list_remove(&l->touched);
     map_remove(&e->lanes_by_what, &l->by_what);
     if (l->owner != NULL && l->owner->lane == l)

@@ -203,6 +203,7 @@ static struct queue *queue_new(struct engine *e, struct slice name, uint32_t id)
     q->slot = key_slot(name);
     heap_init(&q->shares, share_less);
     list_init(&q->waiters);
+    list_init(&q->closed);
     list_init(&q->reordering);
     map_add(&e->queues_by_name, &q->by_name, hash64(name));
     e->queues = array_for(e->queues, &e->queues_n, id);

@@ -86,6 +86,7 @@ void park_free(struct engine *e, struct lane *p)
     ASSERT(!heap_in(&p->in_share));
     ASSERT(!p->armed);
     list_remove(&p->shut);
+    list_remove(&p->closed);
     list_remove(&p->touched);
     list_remove(&p->in_group);
     map_remove(&e->parked_by_what, &p->by_what);

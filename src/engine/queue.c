@@ -251,31 +251,60 @@ enum err engine_queue_drop(struct engine *e, struct slice queue, struct now now,
 
 #define LOOKED_AT 1024 /* members, to find the oldest */
 
-/* The job that has been ready for longest among those in memory; of one
- * priority that is the oldest of all. */
-static struct lane *oldest_of(const struct queue *q, struct id *id)
+struct oldest {
+    struct id id;
+    uint64_t since_ms; /* UINT64_MAX: none yet */
+    uint32_t looked;
+};
+
+static void look_for_oldest(struct oldest *o, const struct lane *l)
 {
-    struct lane *best = NULL;
-    uint64_t since = UINT64_MAX;
-    uint32_t looked = 0;
-    for (size_t i = 0; i < q->shares.len && looked < LOOKED_AT; i++) {
+    for (uint32_t n = 0; n < l->window.len && o->looked < LOOKED_AT; n++) {
+        const struct member *m = window_at(&l->window, n);
+        o->looked++;
+        if (m->since_ms >= o->since_ms)
+            continue;
+        o->since_ms = m->since_ms;
+        o->id = m->id;
+    }
+}
+
+/* The job that has been ready for longest among those in memory, whether it may
+ * run now or not; of one priority that is the oldest of all. */
+static bool oldest_of(const struct queue *q, struct id *id)
+{
+    struct oldest o = {.since_ms = UINT64_MAX};
+    for (size_t i = 0; i < q->shares.len && o.looked < LOOKED_AT; i++) {
         const struct share *s =
             CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
-        for (size_t k = 0; k < s->lanes.len && looked < LOOKED_AT; k++) {
-            struct lane *l =
-                CONTAINER_OF(s->lanes.nodes[k], struct lane, in_share);
-            for (uint32_t n = 0; n < l->window.len && looked < LOOKED_AT; n++) {
-                const struct member *m = window_at(&l->window, n);
-                looked++;
-                if (m->since_ms >= since)
-                    continue;
-                since = m->since_ms;
-                best = l;
-                *id = m->id;
-            }
-        }
+        for (size_t k = 0; k < s->lanes.len && o.looked < LOOKED_AT; k++)
+            look_for_oldest(
+                &o, CONTAINER_OF(s->lanes.nodes[k], struct lane, in_share));
     }
-    return best;
+    LIST_FOR (it, &q->closed) {
+        if (o.looked >= LOOKED_AT)
+            break;
+        look_for_oldest(&o, CONTAINER_OF(it, struct lane, closed));
+    }
+    *id = o.id;
+    return o.since_ms != UINT64_MAX;
+}
+
+/* The lane to look at first, with members in memory if it has any: the one that
+ * would be leased from, or, if none may be, a closed one. */
+static enum err read_first(struct engine *e, struct gather *g, struct queue *q,
+                           struct errbuf *err)
+{
+    for (;;) {
+        struct lane *l = lane_pick(e, q, NULL, 0);
+        if (l == NULL && !list_empty(&q->closed))
+            l = CONTAINER_OF(list_first(&q->closed), struct lane, closed);
+        if (l == NULL || !window_unread(&l->window))
+            return ERR_OK;
+        enum err rc = lane_refill(e, g, l, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
 }
 
 /* One waiting job goes, the oldest. ERR_NOTFOUND: there is none. */
@@ -284,14 +313,10 @@ static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
 {
     struct id id;
     struct job *j;
-    enum err rc;
-    struct lane *top = lane_pick(e, q, NULL, 0);
-    if (top != NULL && window_unread(&top->window)) {
-        rc = lane_refill(e, g, top, err);
-        if (rc != ERR_OK)
-            return rc;
-    }
-    if (oldest_of(q, &id) == NULL)
+    enum err rc = read_first(e, g, q, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!oldest_of(q, &id))
         return ERR_NOTFOUND;
     rc = job_load(e, g, &id, &j, err);
     if (rc != ERR_OK)

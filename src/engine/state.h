@@ -51,6 +51,7 @@ struct queue {
     uint64_t turns;         /* given to shares */
     struct limit *gate;     /* its own concurrency and rate, or NULL */
     struct list sifting;    /* in engine.sifting: see park_sift() */
+    struct list closed;     /* struct lane.closed: work, but in no heap */
     struct list reordering; /* struct lane.shut, for the moment */
     uint64_t pace_from_ms;  /* leases since then: for estimates */
     uint32_t pace_n, pace_before;
@@ -127,6 +128,7 @@ struct lane {
     uint64_t age_ms;
     struct owner *owner; /* or NULL */
     struct list shut;    /* in handler.shut_lanes or group.shut */
+    struct list closed;  /* in queue.closed */
     struct list touched; /* in engine.touched_lanes */
     /* of a parked lane */
     struct lane *base; /* where its jobs came from */

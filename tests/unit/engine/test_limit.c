@@ -307,6 +307,65 @@ static void maxlen_refuses_or_drops_the_oldest(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 3);
 }
 
+static void bound(struct rig *r, uint64_t maxlen)
+{
+    struct queue_settings s = {.has_maxlen = true,
+                               .maxlen = maxlen,
+                               .has_overflow = true,
+                               .overflow = 1};
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+/* Add two jobs and then a third one, for which the first must go. */
+static void third_drops_first(struct rig *r, bool named)
+{
+    struct id ids[3];
+    for (int i = 0; i < 3; i++) {
+        ids[i] = named ? add_named(r, "q", "api", NULL)
+                       : rig_add(r, "q", "x", NULL).id;
+        if (i == 1)
+            rig_restart(r);
+        rig_pass(r, 1);
+    }
+    assert_int_equal(rig_state(r, ids[0]), JOB_CANCELLED);
+    assert_true(rig_state(r, ids[1]) != JOB_CANCELLED);
+    assert_true(rig_state(r, ids[2]) != JOB_CANCELLED);
+}
+
+static void a_full_queue_drops_the_oldest_of_a_paused_handler(void **state)
+{
+    struct rig *r = *state;
+    bound(r, 2);
+    assert_int_equal(
+        engine_handler_pause(r->engine, SLICE_LIT("q"), true, r->now, &r->err),
+        ERR_OK);
+    third_drops_first(r, false);
+    third_drops_first(r, false);
+    assert_int_equal(
+        engine_handler_pause(r->engine, SLICE_LIT("q"), false, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 2);
+}
+
+static void a_full_queue_drops_the_oldest_under_a_full_name(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "api", 1, 0, 0, 0);
+    add_named(r, "other", "api", NULL);
+    assert_int_equal(rig_lease(r, "other", 1), 1);
+    char token[64];
+    memcpy(token, r->tokens[0], sizeof(token));
+    bound(r, 2);
+    third_drops_first(r, true);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    third_drops_first(r, true);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 2);
+    assert_int_equal(rig_ack(r, slice_str(token)), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+}
+
 static void a_full_queue_drops_nothing_for_a_job_that_is_not_added(void **state)
 {
     struct rig *r = *state;
@@ -623,6 +682,8 @@ int main(void)
         T(a_job_that_met_eight_full_names_reserves),
         T(a_queue_has_concurrency_and_rate_of_its_own),
         T(maxlen_refuses_or_drops_the_oldest),
+        T(a_full_queue_drops_the_oldest_of_a_paused_handler),
+        T(a_full_queue_drops_the_oldest_under_a_full_name),
         T(a_full_queue_drops_nothing_for_a_job_that_is_not_added),
         T(an_owner_has_quotas),
         T(many_jobs_behind_a_full_name_stall_nobody),
