@@ -1,8 +1,8 @@
 /* DEAD.GROUPS: what goes wrong, and how often? */
 #include "commands/command.h"
+#include "commands/dead_reply.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
-#include "util/buf.h"
 
 struct dead_groups_args {
     uint64_t given[2];
@@ -19,12 +19,9 @@ static void reply_group(void *ud, const struct dead_group *g)
 {
     struct told *t = ud;
     struct reply *r = t->c->reply;
-    char text[20];
-    struct buf hex = {text, 0, sizeof(text)};
-    buf_printf(&hex, "%016llx", (unsigned long long)g->signature);
     t->n++;
     reply_map(r, 7);
-    reply_field_str(r, "signature", buf_slice(&hex));
+    reply_field_signature(r, g->signature);
     reply_field_maybe(r, "error_type", g->type);
     reply_field_maybe(r, "error", g->message);
     reply_field_int(r, "count", (int64_t)g->count);

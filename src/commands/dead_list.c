@@ -42,7 +42,8 @@ const struct command cmd_dead_list = {
     .group = "jobs",
     .summary = "List the dead letters of a queue.",
     .since = "0.1",
-    .reply = "{jobs, cursor} as of JOB.LIST",
+    .reply = "{jobs, cursor} as of JOB.LIST; a job's signature is that of its "
+             "group in DEAD.GROUPS",
     .flags = CMD_READONLY,
     CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},

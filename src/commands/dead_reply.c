@@ -22,6 +22,22 @@ enum err signature_take(struct cmd_ctx *c, struct slice text, uint64_t *out)
     return ERR_OK;
 }
 
+void reply_field_signature(struct reply *r, uint64_t signature)
+{
+    char text[20];
+    struct buf hex = {text, 0, sizeof(text)};
+    buf_printf(&hex, "%016llx", (unsigned long long)signature);
+    reply_field_str(r, "signature", buf_slice(&hex));
+}
+
+void reply_field_dead(struct reply *r, const struct job_view *v)
+{
+    if (v->state == JOB_FAILED)
+        reply_field_signature(r, dead_signature(v->error_type, v->error));
+    else
+        reply_field_null(r, "signature");
+}
+
 enum err dead_one(struct cmd_ctx *c, enum manage_verb verb, struct slice queue,
                   struct slice id)
 {

@@ -1,5 +1,6 @@
 #include "commands/job_filter.h"
 
+#include "commands/dead_reply.h"
 #include "commands/job_reply.h"
 #include "util/parse.h"
 
@@ -53,7 +54,7 @@ enum err filter_take(struct cmd_ctx *c, const struct filter_args *a,
 
 void reply_listed(struct reply *r, const struct job_view *v)
 {
-    reply_map(r, JOB_HEAD_FIELDS + 7);
+    reply_map(r, JOB_HEAD_FIELDS + 8);
     reply_job_head(r, v);
     reply_field_int(r, "deliveries", v->deliveries);
     reply_field_maybe(r, "worker", v->worker);
@@ -62,6 +63,7 @@ void reply_listed(struct reply *r, const struct job_view *v)
     reply_field_maybe(r, "reason", v->reason);
     reply_field_maybe(r, "error", v->error);
     reply_field_maybe(r, "error_type", v->error_type);
+    reply_field_dead(r, v);
 }
 
 void listing_add(void *ud, const struct job_view *v)

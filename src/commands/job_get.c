@@ -1,5 +1,6 @@
 /* JOB.GET: all about one job. */
 #include "commands/command.h"
+#include "commands/dead_reply.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
 
@@ -12,7 +13,7 @@ struct get_args {
 static void reply_job(struct reply *r, const struct job_view *v)
 {
     bool running = v->state == JOB_RUNNING;
-    reply_map(r, JOB_HEAD_FIELDS + 28);
+    reply_map(r, JOB_HEAD_FIELDS + 29);
     reply_job_head(r, v);
     reply_field_int(r, "crashes", v->crashes);
     reply_field_int(r, "deliveries", v->deliveries);
@@ -51,6 +52,7 @@ static void reply_job(struct reply *r, const struct job_view *v)
     reply_field_maybe(r, "schedule", v->schedule);
     reply_field_time(r, "nominal_ms", v->nominal_ms);
     reply_field_time(r, "occurrence", v->occurrence);
+    reply_field_dead(r, v);
 }
 
 static enum err get_exec(struct cmd_ctx *c)
