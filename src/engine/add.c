@@ -647,7 +647,7 @@ enum err engine_add(struct engine *e, struct gather *g,
     struct handler *h = d.handler = find_handler(e, &d, p);
     if (h != NULL && h->defaults != NULL) {
         inherited = *p->options;
-        options_inherit(&inherited, h->defaults);
+        options_apply(&inherited, h->defaults);
         d.o = &inherited;
     }
     rc = examine_options(e, d.o, now, err);

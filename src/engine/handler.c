@@ -181,7 +181,7 @@ static enum err examine_defaults(const struct job_options *o, struct now now,
         if (rc != ERR_OK)
             return rc;
     }
-    enum err rc = options_check(o, now, err);
+    enum err rc = options_check_defaults(o, now, err);
     return rc != ERR_OK ? rc : options_check_lengths(o, err);
 }
 

@@ -2,7 +2,7 @@
  * stops them when what they need is broken.
  *
  * A handler exists from its first job or HANDLER.SET on. What it says about a
- * job counts where the job says nothing (options_inherit()). A paused handler,
+ * job counts where the job says nothing (options_apply()). A paused handler,
  * or one whose breaker is open, closes its lanes by a flag: nothing moves, and
  * what waits keeps its place.
  *

@@ -25,18 +25,41 @@ const char *job_option_name(enum job_option o)
     return names[o];
 }
 
-/* Two words that cannot stand together, or one that needs another. */
+/* Two words that cannot stand together. */
 static const struct rule {
     enum job_option a, b;
-    bool needs;
 } rules[] = {
-    {JOPT_DELAY, JOPT_AT, false},          {JOPT_DEBOUNCE, JOPT_DELAY, false},
-    {JOPT_DEBOUNCE, JOPT_AT, false},       {JOPT_WHILE, JOPT_FOR, false},
-    {JOPT_DEBOUNCE, JOPT_CONFLICT, false}, {JOPT_DEBOUNCE, JOPT_FOR, false},
-    {JOPT_SCOPE, JOPT_UNIQUE, true},       {JOPT_WHILE, JOPT_UNIQUE, true},
-    {JOPT_FOR, JOPT_UNIQUE, true},         {JOPT_CONFLICT, JOPT_UNIQUE, true},
-    {JOPT_DEBOUNCE, JOPT_UNIQUE, true},    {JOPT_SLA, JOPT_EXPECT, true},
+    {JOPT_DELAY, JOPT_AT},          {JOPT_DEBOUNCE, JOPT_DELAY},
+    {JOPT_DEBOUNCE, JOPT_AT},       {JOPT_WHILE, JOPT_FOR},
+    {JOPT_DEBOUNCE, JOPT_CONFLICT}, {JOPT_DEBOUNCE, JOPT_FOR},
 };
+
+/* A word that means nothing without another one, or without one of two. */
+static const struct need {
+    enum job_option a, b, or_b;
+} needs[] = {
+    {JOPT_SCOPE, JOPT_UNIQUE, JOPT_UNIQUE},
+    {JOPT_WHILE, JOPT_UNIQUE, JOPT_UNIQUE},
+    {JOPT_FOR, JOPT_UNIQUE, JOPT_UNIQUE},
+    {JOPT_CONFLICT, JOPT_UNIQUE, JOPT_UNIQUE},
+    {JOPT_DEBOUNCE, JOPT_UNIQUE, JOPT_UNIQUE},
+    {JOPT_SLA, JOPT_EXPECT, JOPT_EXPECT},
+    {JOPT_COST, JOPT_LIMIT, JOPT_OWNER},
+};
+
+/* The first of `words` that lacks what it needs, or NULL. */
+static const struct need *lacks(const struct job_options *o, uint64_t words)
+{
+    static uint64_t needy;
+    if (needy == 0)
+        for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+            needy |= (uint64_t)1 << needs[i].a;
+    for (size_t i = 0; (words & needy) != 0 && i < ARRAY_LEN(needs); i++)
+        if (words >> needs[i].a & 1 && !option_given(o, needs[i].b) &&
+            !option_given(o, needs[i].or_b))
+            return &needs[i];
+    return NULL;
+}
 
 /* A job that would have to end before it may begin. */
 static enum err check_start(const struct job_options *o, struct now now,
@@ -83,8 +106,8 @@ enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
     return ERR_OK;
 }
 
-enum err options_check(const struct job_options *o, struct now now,
-                       struct errbuf *e)
+enum err options_check_defaults(const struct job_options *o, struct now now,
+                                struct errbuf *e)
 {
     static uint64_t ruled; /* options that are the first of a rule */
     if (ruled == 0)
@@ -94,10 +117,7 @@ enum err options_check(const struct job_options *o, struct now now,
         const struct rule *r = &rules[i];
         if (!option_given(o, r->a))
             continue;
-        if (r->needs && !option_given(o, r->b))
-            return err_set(e, ERR_SYNTAX, "%s needs %s", names[r->a],
-                           names[r->b]);
-        if (!r->needs && option_given(o, r->b))
+        if (option_given(o, r->b))
             return err_set(e, ERR_SYNTAX, "%s and %s exclude each other",
                            names[r->a], names[r->b]);
     }
@@ -130,10 +150,19 @@ enum err options_check(const struct job_options *o, struct now now,
     for (uint32_t i = 0; i < o->limits_n; i++)
         if (o->limits[i].len == 0 || o->limits[i].len > 128)
             return err_set(e, ERR_LIMIT, "LIMIT: a name has 1 to 128 bytes");
-    if (option_given(o, JOPT_COST) && !option_given(o, JOPT_LIMIT) &&
-        !option_given(o, JOPT_OWNER))
-        return err_set(e, ERR_SYNTAX, "COST needs LIMIT or OWNER");
     return ERR_OK;
+}
+
+enum err options_check(const struct job_options *o, struct now now,
+                       struct errbuf *e)
+{
+    enum err rc = options_check_defaults(o, now, e);
+    const struct need *n = lacks(o, o->given);
+    if (rc != ERR_OK || n == NULL)
+        return rc;
+    return err_set(e, ERR_SYNTAX, "%s needs %s%s%s", names[n->a], names[n->b],
+                   n->or_b == n->b ? "" : " or ",
+                   n->or_b == n->b ? "" : names[n->or_b]);
 }
 
 #define SCALARS(X)                \
@@ -175,9 +204,9 @@ void options_inherit(struct job_options *o, const struct job_options *defaults)
     uint64_t blocked = 0;
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
         const struct rule *r = &rules[i];
-        if (!r->needs && option_given(o, r->a))
+        if (option_given(o, r->a))
             blocked |= (uint64_t)1 << r->b;
-        if (!r->needs && option_given(o, r->b))
+        if (option_given(o, r->b))
             blocked |= (uint64_t)1 << r->a;
     }
     uint64_t take = defaults->given & ~o->given & ~blocked;
@@ -198,6 +227,15 @@ void options_inherit(struct job_options *o, const struct job_options *defaults)
         o->tags_n = defaults->tags_n;
         o->given |= (uint64_t)1 << JOPT_TAG;
     }
+}
+
+void options_apply(struct job_options *o, const struct job_options *defaults)
+{
+    uint64_t own = o->given;
+    const struct need *n;
+    options_inherit(o, defaults);
+    while ((n = lacks(o, o->given & ~own)) != NULL)
+        o->given &= ~((uint64_t)1 << n->a);
 }
 
 /* --- as bytes: `given`, then what was given, in the order of SCALARS ----- */

@@ -103,6 +103,10 @@ static inline bool option_given(const struct job_options *o,
  */
 MUST_USE enum err options_check(const struct job_options *o, struct now now,
                                 struct errbuf *e);
+/* The same of what a handler says about its jobs: a word that needs another
+ * one may wait for a job that says it. */
+MUST_USE enum err options_check_defaults(const struct job_options *o,
+                                         struct now now, struct errbuf *e);
 /* Durations that are of no use because they are longer than others. Of words
  * that were said together: what a handler says may be cut short by its jobs.
  * Errors: ERR_SYNTAX. */
@@ -111,6 +115,9 @@ MUST_USE enum err options_check_lengths(const struct job_options *o,
 
 /* Fill what `o` does not give from `defaults` (NULL: nothing). */
 void options_inherit(struct job_options *o, const struct job_options *defaults);
+/* The same for a job: defaults that need a word which neither has said are left
+ * out. */
+void options_apply(struct job_options *o, const struct job_options *defaults);
 
 /* As bytes for a settings row and back; `out`'s slices point into `bytes`. */
 size_t options_size(const struct job_options *o);

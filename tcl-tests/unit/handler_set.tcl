@@ -43,11 +43,19 @@ start_server {tags {handlers}} {
             assert_equal $state [r job.state $id]
         }
     }
+    test {a default may wait for the word that it needs} {
+        assert_equal OK [r handler.set reindex CONFLICT replace COST 2 SLA strict]
+        r job.add reindex one
+        set id [r job.add reindex two UNIQUE u]
+        assert_equal $id [r job.add reindex three UNIQUE u]
+        assert_equal {one three} [lmap j [r job.lease reindex COUNT 9] {dict get $j payload}]
+        assert_error "ERR CONFLICT needs UNIQUE*" {r job.add reindex x CONFLICT return}
+    }
     test {what makes no sense is refused by name} {
         assert_error "ERR AT is of one job*" {r handler.set h AT 5}
         assert_error "ERR HANDLER is of one job*" {r handler.set h HANDLER g}
         assert_error "ERR limit names *queue:*" {r handler.set h LIMIT queue:x}
-        assert_error "ERR *WHILE needs UNIQUE*" {r handler.set h WHILE live}
+        assert_error "ERR *WHILE and FOR exclude*" {r handler.set h WHILE live FOR 1s}
         assert_error "*CHECK*any*json*" {r handler.set h CHECK xml}
         assert_error "*BREAKER*" {r handler.set h PERCENT 5}
         assert_error "ERR HANDLER.SET: handler wants a name*" {r handler.set "a b"}

@@ -76,10 +76,41 @@ static void a_default_of_one_job_is_refused_by_name(void **state)
     assert_int_equal(set(r, (struct handler_params){.options = &o}),
                      ERR_SYNTAX);
     assert_non_null(strstr(r->err.text, "AT"));
-    struct job_options pair = {.given = GIVEN(WHILE)};
+    struct job_options pair = {.given = GIVEN(WHILE) | GIVEN(FOR),
+                               .for_ms = 1000};
     assert_int_equal(set(r, (struct handler_params){.options = &pair}),
                      ERR_SYNTAX);
-    assert_non_null(strstr(r->err.text, "WHILE needs UNIQUE"));
+    assert_non_null(strstr(r->err.text, "WHILE and FOR"));
+}
+
+static void a_default_may_wait_for_the_word_that_it_needs(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(DEBOUNCE) | GIVEN(SCOPE) |
+                                     GIVEN(WHILE) | GIVEN(COST) | GIVEN(SLA),
+                            .debounce_ms = 1000,
+                            .scope = SCOPE_GLOBAL,
+                            .unique_while = WHILE_WAITING,
+                            .cost = 3};
+    assert_int_equal(set(r, (struct handler_params){.options = &o}), ERR_OK);
+    rig_restart(r);
+    assert_int_equal(add(r, "x").state, JOB_READY);
+    struct job_options own = {.given = GIVEN(HANDLER) | GIVEN(UNIQUE),
+                              .handler = slice_str("h"),
+                              .unique = slice_str("u")};
+    struct id id = rig_add(r, "q", "y", &own).id;
+    assert_int_equal(rig_state(r, id), JOB_SCHEDULED);
+    struct id again = rig_add(r, "q", "z", &own).id;
+    assert_true(id_eq(&again, &id));
+    /* What the job itself says needs the other word as ever. */
+    struct job_options lone = {.given = GIVEN(HANDLER) | GIVEN(CONFLICT),
+                               .handler = slice_str("h")};
+    struct slice text = slice_str("x");
+    struct add_params p = {
+        .queue = slice_str("q"), .payloads = &text, .n = 1, .options = &lone};
+    struct add_result result;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
+    assert_string_equal(r->err.text, "CONFLICT needs UNIQUE");
 }
 
 static void settings_merge_until_they_are_cleared(void **state)
@@ -345,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(defaults_count_where_the_job_says_nothing),
         T(a_default_of_one_job_is_refused_by_name),
+        T(a_default_may_wait_for_the_word_that_it_needs),
         T(settings_merge_until_they_are_cleared),
         T(payloads_are_checked),
         T(types_of_error_decide_about_a_retry),
