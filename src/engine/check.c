@@ -387,6 +387,8 @@ enum err engine_check(struct engine *e, struct errbuf *err)
     mem_free(t.owners);
     buf_release(&t.parked);
     if (t.rc == ERR_OK)
+        t.rc = rows_check(e, err);
+    if (t.rc == ERR_OK)
         t.rc = schedules_check(e, err);
     return t.rc;
 }
