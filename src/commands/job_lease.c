@@ -174,7 +174,10 @@ static enum err lease_exec(struct cmd_ctx *c)
     rc = engine_lease(c->engine, c->gather, &p, c->now, reply_one, &rj, &c->e);
     if (rc == ERR_EMPTY && cmd_given(c, "BLOCK") && c->may_block &&
         !c->timed_out) {
-        engine_wait_lease(c->engine, c->waiter, &p);
+        if (!engine_wait_lease(c->engine, c->waiter, &p))
+            return err_set(&c->e, ERR_LIMIT,
+                           "a queue to wait for does not exist, and there are "
+                           "as many as max-names allows");
         return cmd_block(c, a->block_ms == 0 ? UINT64_MAX
                                              : c->now.mono_ms + a->block_ms);
     }

@@ -216,8 +216,9 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
 
 /* Stand in line for a lease with these parameters (copied). `w` keeps its place
  * until engine_unwait() or until its lease succeeds; asking again while in line
- * is free. */
-void engine_wait_lease(struct engine *e, struct waiter *w,
+ * is free. False: a queue does not exist and there can be no more (names_max);
+ * `w` then stands nowhere. */
+bool engine_wait_lease(struct engine *e, struct waiter *w,
                        const struct lease_params *p);
 /* Wait until one of these jobs ends. */
 void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,

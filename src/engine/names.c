@@ -1,5 +1,6 @@
 /* Queues, handlers and owners: found by name and by number, created on first
- * use, never forgotten while the server runs. */
+ * use, never forgotten while the server runs, but for a queue in which nobody
+ * has done more than wait: it has no row and no number. */
 #include "engine/core.h"
 
 static bool queue_named(const struct map_node *n, const void *key)
@@ -80,6 +81,37 @@ static bool name_parse_u32(struct slice name, uint32_t *n)
     return name.len == 4;
 }
 
+/* Make room for index `id` in an array of pointers that doubles. */
+static void *array_for(void *array, uint32_t *n, uint32_t id)
+{
+    if (id < *n)
+        return array;
+    uint32_t size = *n == 0 ? 16 : *n;
+    while (size <= id)
+        size *= 2;
+    array = mem_realloc(array, size * sizeof(void *));
+    memset((char *)array + *n * sizeof(void *), 0,
+           (size - *n) * sizeof(void *));
+    *n = size;
+    return array;
+}
+
+void *names_array(void *array, uint32_t *n, uint32_t id)
+{
+    return array_for(array, n, id);
+}
+
+/* Numbers start at 1; 0 means none. */
+static void queue_number(struct engine *e, struct queue *q, uint32_t id)
+{
+    q->set.id = id;
+    e->queues = array_for(e->queues, &e->queues_n, id);
+    ASSERT(e->queues[id] == NULL);
+    e->queues[id] = q;
+    if (id > e->queue_last)
+        e->queue_last = id;
+}
+
 /* --- rows ---------------------------------------------------------------- */
 
 void queue_store(struct engine *e, struct queue *q)
@@ -87,6 +119,8 @@ void queue_store(struct engine *e, struct queue *q)
     struct key k;
     char name[4];
     bool fresh = !q->stored && !q->dropped;
+    if (q->set.id == 0)
+        queue_number(e, q, e->queue_last + 1);
     if (q->dropped)
         store_del(e->store, FAMILY_NAMED,
                   key_named(&k, NAMED_DROPPED, name_u32(q->set.id, name)));
@@ -175,42 +209,16 @@ void names_commit(struct engine *e)
 
 /* --- making -------------------------------------------------------------- */
 
-/* Make room for index `id` in an array of pointers that doubles. */
-static void *array_for(void *array, uint32_t *n, uint32_t id)
-{
-    if (id < *n)
-        return array;
-    uint32_t size = *n == 0 ? 16 : *n;
-    while (size <= id)
-        size *= 2;
-    array = mem_realloc(array, size * sizeof(void *));
-    memset((char *)array + *n * sizeof(void *), 0,
-           (size - *n) * sizeof(void *));
-    *n = size;
-    return array;
-}
-
-void *names_array(void *array, uint32_t *n, uint32_t id)
-{
-    return array_for(array, n, id);
-}
-
-static struct queue *queue_new(struct engine *e, struct slice name, uint32_t id)
+static struct queue *queue_new(struct engine *e, struct slice name)
 {
     struct queue *q = NEW(struct queue);
     q->name = slice_of(mem_dup(name), name.len);
-    q->set.id = id;
     q->slot = key_slot(name);
     heap_init(&q->shares, share_less);
     list_init(&q->waiters);
     list_init(&q->closed);
     list_init(&q->reordering);
     map_add(&e->queues_by_name, &q->by_name, hash64(name));
-    e->queues = array_for(e->queues, &e->queues_n, id);
-    ASSERT(e->queues[id] == NULL);
-    e->queues[id] = q;
-    if (id > e->queue_last)
-        e->queue_last = id; /* those without a row leave gaps */
     e->stats.queues++;
     return q;
 }
@@ -248,14 +256,13 @@ static struct owner *owner_new(struct engine *e, struct slice name, uint32_t id)
     return o;
 }
 
-/* Numbers start at 1; 0 means none. */
 struct queue *queue_make(struct engine *e, struct slice name, bool store)
 {
     struct queue *q = queue_find(e, name);
     if (q == NULL) {
         if (e->stats.queues >= e->config.names_max)
             return NULL;
-        q = queue_new(e, name, e->queue_last + 1);
+        q = queue_new(e, name);
     }
     if (store && !q->stored)
         queue_store(e, q);
@@ -324,7 +331,8 @@ enum err names_load_row(struct engine *e, struct slice key, struct slice value,
         struct rec_queue r;
         if (!rec_queue_decode(&r, value) || r.id == 0 || r.id > (1u << 24))
             return damaged("queue", err);
-        struct queue *q = queue_new(e, name, r.id);
+        struct queue *q = queue_new(e, name);
+        queue_number(e, q, r.id);
         q->set = r;
         q->stored = true;
     } else if (kind == NAMED_HANDLER) {
@@ -355,16 +363,29 @@ static void name_free(struct slice *name)
     *name = SLICE_EMPTY;
 }
 
+static void queue_free(struct map_node *n, void *ud)
+{
+    struct queue *q = CONTAINER_OF(n, struct queue, by_name);
+    struct engine *e = ud;
+    map_remove(&e->queues_by_name, &q->by_name);
+    heap_release(&q->shares);
+    name_free(&q->name);
+    mem_free(q);
+}
+
+void queue_unwanted(struct engine *e, struct queue *q)
+{
+    if (q->wanted > 0 || q->set.id != 0)
+        return;
+    ASSERT(!list_linked(&q->touched) && list_empty(&q->waiters));
+    ASSERT(q->gate == NULL && q->shares.len == 0);
+    e->stats.queues--;
+    queue_free(&q->by_name, e);
+}
+
 void names_free(struct engine *e)
 {
-    for (uint32_t i = 0; i < e->queues_n; i++) {
-        struct queue *q = e->queues[i];
-        if (q == NULL)
-            continue;
-        heap_release(&q->shares);
-        name_free(&q->name);
-        mem_free(q);
-    }
+    map_each(&e->queues_by_name, queue_free, e);
     for (uint32_t i = 0; i < e->handlers_n; i++) {
         struct handler *h = e->handlers[i];
         if (h == NULL)

@@ -24,6 +24,8 @@ struct owner *owner_find(struct engine *e, struct slice name);
 /* Find or create. NULL if there are names_max of them already. `store`: also
  * as a row. */
 struct queue *queue_make(struct engine *e, struct slice name, bool store);
+/* A waiter left it: forget it if that was all that it was for. */
+void queue_unwanted(struct engine *e, struct queue *q);
 struct handler *handler_make(struct engine *e, struct slice name);
 struct owner *owner_make(struct engine *e, struct slice name);
 void queue_store(struct engine *e, struct queue *q); /* settings */

@@ -47,6 +47,7 @@ struct queue {
     struct handler *default_handler;
     struct list waiters; /* struct spot, FIFO */
     uint32_t waiters_n;
+    uint32_t wanted;        /* by so many waiters, in line or woken */
     uint64_t virtual_now;   /* fair: the share served last */
     uint64_t turns;         /* given to shares */
     struct limit *gate;     /* its own concurrency and rate, or NULL */

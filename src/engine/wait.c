@@ -156,7 +156,7 @@ static void take_over(struct engine *e, struct queue *q, struct wait *w)
     }
 }
 
-void engine_wait_lease(struct engine *e, struct waiter *w,
+bool engine_wait_lease(struct engine *e, struct waiter *w,
                        const struct lease_params *p)
 {
     struct wait *wait = w->engine_private;
@@ -178,15 +178,21 @@ void engine_wait_lease(struct engine *e, struct waiter *w,
         }
         for (uint32_t i = 0; i < p->queues_n; i++) {
             struct queue *q = queue_make(e, p->queues[i], false);
+            if (q == NULL) {
+                engine_unwait(e, w);
+                return false;
+            }
             for (uint32_t k = 0; k < i && q != NULL; k++)
                 if (wait->spots[k].queue == q)
                     q = NULL; /* named twice */
             wait->spots[i].queue = q;
+            if (q != NULL)
+                q->wanted++;
         }
         if (p->queues_n > 0 && wait->spots[0].queue != NULL)
             take_over(e, wait->spots[0].queue, wait);
     } else if (!wait->woken) {
-        return; /* still in line */
+        return true; /* still in line */
     } else if (worker_draining(e, p->worker)) {
         hand_on(e, wait); /* it began to drain with a wake-up in hand */
     }
@@ -194,6 +200,7 @@ void engine_wait_lease(struct engine *e, struct waiter *w,
     for (uint32_t i = 0; i < wait->spots_n; i++)
         if (wait->spots[i].queue != NULL)
             stand(&wait->spots[i]);
+    return true;
 }
 
 static void stand_for_job(struct engine *e, struct spot *s)
@@ -255,6 +262,13 @@ void engine_unwait(struct engine *e, struct waiter *w)
     leave_lines(e, wait);
     if (wait->woken && !wait->for_jobs)
         hand_on(e, wait);
+    for (uint32_t i = 0; i < wait->spots_n; i++) {
+        struct queue *q = wait->spots[i].queue;
+        if (q == NULL)
+            continue;
+        q->wanted--;
+        queue_unwanted(e, q);
+    }
     mem_free(wait);
     e->waiters_n--;
 }

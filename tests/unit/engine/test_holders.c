@@ -60,6 +60,52 @@ static void whoever_was_woken_in_vain_keeps_its_turn(void **state)
     engine_unwait(r->engine, &b.waiter);
 }
 
+static uint64_t queues(struct rig *r)
+{
+    struct engine_stats s;
+    engine_get_stats(r->engine, &s);
+    return s.queues;
+}
+
+static void who_waits_for_a_name_leaves_no_queue_behind(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper(), b = sleeper();
+    struct slice both[] = {SLICE_LIT("q"), SLICE_LIT("other")};
+    struct lease_params p = {.queues = both, .queues_n = 2, .count = 1};
+    r->config.names_max = 3;
+    engine_configure(r->engine, &r->config);
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "name%d", i);
+        wait_for(r, &a, name);
+        wait_for(r, &b, name);
+        assert_int_equal(queues(r), 1);
+        engine_unwait(r->engine, &a.waiter);
+        assert_int_equal(queues(r), 1);
+        engine_unwait(r->engine, &b.waiter);
+        assert_int_equal(queues(r), 0);
+    }
+    /* Woken for one of two, it comes back to stand in both lines. */
+    assert_true(engine_wait_lease(r->engine, &a.waiter, &p));
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(engine_wait_lease(r->engine, &a.waiter, &p));
+    rig_add(r, "other", "x", NULL);
+    assert_int_equal(a.woken, 2);
+    engine_unwait(r->engine, &a.waiter);
+    assert_int_equal(queues(r), 2);
+    rig_restart(r);
+    engine_configure(r->engine, &r->config);
+    assert_int_equal(queues(r), 2);
+    rig_add(r, "third", "x", NULL);
+    both[0] = SLICE_LIT("fourth");
+    assert_false(engine_wait_lease(r->engine, &a.waiter, &p));
+    assert_null(a.waiter.engine_private);
+    assert_int_equal(rig_lease(r, "other", 1), 1);
+}
+
 static void a_waiter_is_woken_for_its_handlers_only(void **state)
 {
     struct rig *r = *state;
@@ -352,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(waiters_are_woken_one_per_job_in_the_order_they_came),
         TEST(whoever_was_woken_in_vain_keeps_its_turn),
+        TEST(who_waits_for_a_name_leaves_no_queue_behind),
         TEST(a_waiter_is_woken_for_its_handlers_only),
         TEST(a_job_that_becomes_due_wakes_a_waiter),
         TEST(the_end_of_a_job_is_told_even_if_nothing_is_kept),
