@@ -258,18 +258,31 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
         park_end(p);
 }
 
+#define CUT_BYTES_MAX ((size_t)1 << 20)
+
+/* Every command begins in an entry of less than a megabyte, so that it has room
+ * for the largest job. */
+static void cut_tick(struct server *s)
+{
+    size_t most = s->cf->tick_max_bytes < CUT_BYTES_MAX ? s->cf->tick_max_bytes
+                                                        : CUT_BYTES_MAX;
+    /* Also by one that is parked: what a full queue dropped stays dropped. */
+    bool full = s->loaded && backend_entry_bytes(s) >= most;
+    s->tick_commands++;
+    s->tick_dirty |= full;
+    if (full || s->tick_commands >= s->cf->tick_max_commands) {
+        s->stats.ticks_cut++;
+        server_end_tick(s);
+    }
+}
+
 static void after_command(struct server *s)
 {
-    s->tick_commands++;
+    cut_tick(s);
     if (!list_empty(&s->run) && !s->running) {
         s->running = true;
         park_run(s);
         s->running = false;
-    }
-    if (s->tick_commands >= s->cf->tick_max_commands ||
-        (s->tick_dirty && backend_entry_bytes(s) >= s->cf->tick_max_bytes)) {
-        s->stats.ticks_cut++;
-        server_end_tick(s);
     }
 }
 
@@ -365,6 +378,7 @@ void dispatch_again(struct parked *p)
     ASSERT(rc == ERR_OK);
     server_clock(s);
     run(p, &ctx, p->entry);
+    cut_tick(s);
 }
 
 /* What an inner command sees; it never blocks. */

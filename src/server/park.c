@@ -190,8 +190,6 @@ void park_more(struct server *s)
         struct parked *p = CONTAINER_OF(n, struct parked, run);
         CHECK_OBJ(p, PARKED);
         dispatch_again(p);
-        if (backend_entry_bytes(s) >= s->cf->tick_max_bytes)
-            break;
     }
 }
 

@@ -54,6 +54,21 @@ static enum err get_exec(struct cmd_ctx *c)
     return ERR_OK;
 }
 
+static enum err fill_exec(struct cmd_ctx *c)
+{
+    const struct word_args *a = c->args;
+    struct store *store = ctx_client(c)->server->store;
+    struct slice value;
+    enum err rc =
+        store_get(store, c->gather, FAMILY_META, a->word, &value, &c->e);
+    if (rc != ERR_OK)
+        return rc;
+    memset(store_put(store, FAMILY_META, SLICE_LIT("filled"), 600000, false),
+           'x', 600000);
+    reply_simple(c->reply, "FULL");
+    return ERR_OK;
+}
+
 static enum err wait_exec(struct cmd_ctx *c)
 {
     const struct word_args *a = c->args;
@@ -138,6 +153,7 @@ static enum err list_exec(struct cmd_ctx *c)
 RIG_COMMAND(t_free, "T.FREE", CMD_FREE, NULL, free_exec);
 RIG_COMMAND(t_put, "T.PUT", CMD_WRITE, word_arg, put_exec);
 RIG_COMMAND(t_get, "T.GET", CMD_READONLY, word_arg, get_exec);
+RIG_COMMAND(t_fill, "T.FILL", CMD_WRITE, word_arg, fill_exec);
 RIG_COMMAND(t_wait, "T.WAIT", CMD_READONLY | CMD_BLOCKING, word_arg, wait_exec);
 RIG_COMMAND(t_take, "T.TAKE", CMD_WRITE | CMD_BLOCKING, word_arg, wait_exec);
 RIG_COMMAND(t_wake, "T.WAKE", CMD_WRITE, NULL, wake_exec);
@@ -146,7 +162,7 @@ RIG_COMMAND(t_big, "T.BIG", CMD_FREE, word_arg, big_exec);
 RIG_COMMAND(t_list, "T.LIST", CMD_WRITE, word_arg, list_exec);
 
 static const struct command *const rig_commands[] = {
-    &t_free, &t_put,   &t_get, &t_wait, &t_take,
+    &t_free, &t_put,   &t_get, &t_fill, &t_wait, &t_take,
     &t_wake, &t_lease, &t_big, &t_list, NULL,
 };
 

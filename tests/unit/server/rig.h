@@ -36,6 +36,7 @@ const char *rig_read(int fd);
  *   T.FREE            +FREE, passes the gate
  *   T.PUT key         +PUT, changes a row
  *   T.GET key         the row's value, perhaps after a fetch
+ *   T.FILL key        +FULL, reads that row and writes one of 600,000 bytes
  *   T.WAIT ms         +WOKEN by T.WAKE, or +LATE
  *   T.TAKE ms         the same, as one that changes rows when it is woken
  *   T.WAKE            wakes the first that waits

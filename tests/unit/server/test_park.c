@@ -94,6 +94,31 @@ static void exec_gathers_before_it_changes_anything(void **state)
     rig_end(&r);
 }
 
+/* An entry of the log has its bound. */
+static void those_whose_rows_came_together_share_no_endless_entry(void **state)
+{
+    (void)state;
+    struct rig r;
+    int fd[30];
+    struct store_stats before, after;
+    rig_begin(&r, small_generations, NULL);
+    put_into_base(&r, "a");
+    mem_knobs(r.disk)->fetch_polls_max = 0; /* all with the next poll */
+    for (size_t i = 0; i < ARRAY_LEN(fd); i++) {
+        fd[i] = rig_connect(&r);
+        rig_send(fd[i], "T.FILL a\r\n");
+    }
+    store_get_stats(r.s->store, &before);
+    for (size_t i = 0; i < ARRAY_LEN(fd); i++)
+        wait_for_rows(&r, fd[i], "+FULL\r\n");
+    store_get_stats(r.s->store, &after);
+    assert_in_range(after.entries - before.entries, ARRAY_LEN(fd) / 2,
+                    ARRAY_LEN(fd));
+    rig_end(&r);
+    for (size_t i = 0; i < ARRAY_LEN(fd); i++)
+        close(fd[i]);
+}
+
 static void a_connection_may_close_while_its_rows_are_fetched(void **state)
 {
     (void)state;
@@ -487,6 +512,7 @@ int main(void)
         cmocka_unit_test(a_missing_row_is_fetched_and_the_command_starts_over),
         cmocka_unit_test(exec_gathers_before_it_changes_anything),
         cmocka_unit_test(a_connection_may_close_while_its_rows_are_fetched),
+        cmocka_unit_test(those_whose_rows_came_together_share_no_endless_entry),
         cmocka_unit_test(a_long_list_lets_others_go_between_its_parts),
         cmocka_unit_test(long_lists_take_turns),
         cmocka_unit_test(a_peer_may_leave_while_its_list_is_worked_off),
