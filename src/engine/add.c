@@ -209,21 +209,26 @@ static enum err examine_options(const struct engine *e,
     return rc;
 }
 
-static size_t bytes_of(const struct add_params *p)
+/* What they write at most, with what the handler says about them. The options
+ * of a single one need not be looked at: they are less than STEP_BYTES. */
+static size_t bytes_of(const struct add_params *p, const struct job_options *o)
 {
-    size_t bytes = p->n * (options_size(p->options) + ROWS_BYTES);
+    size_t bytes = STEP_BYTES;
+    if (p->n > 1)
+        bytes += p->n * (options_size(o) + ROWS_BYTES);
     for (uint32_t i = 0; i < p->n; i++)
         bytes += p->payloads[i].len;
     return bytes;
 }
 
-/* Several jobs are one entry, which has its limit. */
 static enum err examine_bytes(const struct engine *e,
-                              const struct add_params *p, struct errbuf *err)
+                              const struct add_params *p,
+                              const struct job_options *o, struct errbuf *err)
 {
-    size_t bytes = bytes_of(p);
-    if (store_entry_bytes(e->store) + bytes <= GENERATION_ENTRY_MAX)
-        return ERR_OK;
+    size_t bytes = bytes_of(p, o);
+    enum err rc = entry_has_room(e, bytes, err);
+    if (rc == ERR_OK || p->n == 1)
+        return rc;
     return err_set(err, ERR_LIMIT,
                    "%u jobs of %zu bytes at once; an entry of the log has at "
                    "most %zu",
@@ -253,8 +258,6 @@ static enum err examine(struct engine *e, const struct add_params *p,
                          "payload has %zu bytes; at most %llu are allowed",
                          p->payloads[i].len,
                          (unsigned long long)e->config.payload_max);
-    if (rc == ERR_OK && p->n > 1)
-        rc = examine_bytes(e, p, err);
     return rc;
 }
 
@@ -360,7 +363,7 @@ static enum err conflict(struct engine *e, struct gather *g, struct draft *d,
         job_drop(e, j);
         return rc;
     }
-    rc = finish_gather(e, g, j, err); /* its bodies go */
+    rc = finish_gather(e, g, j, 0, err); /* its bodies go */
     if (rc != ERR_OK) {
         job_drop(e, j);
         return rc;
@@ -596,7 +599,7 @@ static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
         rc = owner_admits(e, d->owner, p->n, now, err);
     if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
         queue_live(q) + p->n > q->set.maxlen)
-        rc = queue_full(e, g, q, p->n, bytes_of(p), now, err);
+        rc = queue_full(e, g, q, p->n, bytes_of(p, d->o), now, err);
     return rc;
 }
 
@@ -651,6 +654,8 @@ enum err engine_add(struct engine *e, struct gather *g,
         d.o = &inherited;
     }
     rc = examine_options(e, d.o, now, err);
+    if (rc == ERR_OK)
+        rc = examine_bytes(e, p, d.o, err);
     if (rc == ERR_OK && p->n > 1 && option_given(d.o, JOPT_UNIQUE))
         rc = err_set(err, ERR_SYNTAX, "UNIQUE names one job, not %u",
                      (unsigned)p->n);

@@ -132,11 +132,26 @@ bool slice_full(const struct engine *e); /* the latter */
  * what is done then has one. Does either end behind number `i`? */
 void cut_begin(struct engine *e, struct gather *g);
 bool cut_here(const struct engine *e, uint32_t i);
-/* May the entry take another job that moves to history or back, which takes its
- * payload, checkpoint and result along, and `more` bytes that are to follow?
- * ERR_LIMIT: not in this one. */
-MUST_USE enum err entry_has_room(const struct engine *e, size_t more,
+
+/* The changes of one entry have their bound (docs/decisions/0022), so a step
+ * that writes asks first: whether there is room for the bodies that it moves,
+ * and for STEP_BYTES, which is more than any step writes beside them and beside
+ * the words of its command. */
+#define STEP_BYTES ((size_t)128 << 10)
+/* More than a row has beside its key and value, and than a small one has. */
+#define ROW_BYTES ((size_t)64)
+
+static inline size_t entry_bytes(const struct engine *e)
+{
+    return store_entry_bytes(e->store) + e->owed_bytes;
+}
+
+/* ERR_LIMIT: not in this entry. */
+MUST_USE enum err entry_has_room(const struct engine *e, size_t bytes,
                                  struct errbuf *err);
+/* A full one ends here, so that what follows begins with room for any one job.
+ * Never inside of a command. */
+void entry_cut(struct engine *e, struct now now);
 /* The timers miss rows: fetch them, timers wait meanwhile. */
 void timer_fetch(struct engine *e);
 

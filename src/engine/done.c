@@ -137,8 +137,10 @@ struct done_count *done_count(struct engine *e, uint32_t bucket, uint32_t queue,
     struct queue *q = e->queues[queue];
     q->counts[state] += (uint64_t)by;
     e->stats.jobs_finished += (uint64_t)by;
-    if (!list_linked(&c->touched))
+    if (!list_linked(&c->touched)) {
         list_append(&e->touched_counts, &c->touched);
+        e->owed_bytes += ROW_BYTES;
+    }
     return c;
 }
 

@@ -22,9 +22,12 @@ MUST_USE enum err expire_unstarted(struct engine *e, struct gather *g,
 MUST_USE enum err expire_total(struct engine *e, struct gather *g,
                                const struct id *id, struct now now,
                                struct errbuf *err);
-/* Reads that job_finish() will need; call it before changing anything. */
+/* All that job_finish() needs: the rows that it reads, and room in the entry
+ * for those that go along and for `more` bytes. Call it before changing
+ * anything. Errors: ERR_LIMIT, not in this entry. */
 MUST_USE enum err finish_gather(struct engine *e, struct gather *g,
-                                const struct job *j, struct errbuf *err);
+                                const struct job *j, size_t more,
+                                struct errbuf *err);
 /* The job ends in `state`: all its rows move to `done` (or vanish), waiters
  * are woken. Frees the job. `g` is the one that gathered. */
 void job_finish(struct engine *e, struct gather *g, struct job *j,

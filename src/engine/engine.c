@@ -145,9 +145,38 @@ void slice_begin(struct engine *e)
         e->slice_ends_us = e->watch(e->watch_ud) + SLICE_US;
 }
 
+size_t engine_entry_bytes(const struct engine *e)
+{
+    return entry_bytes(e);
+}
+
+enum err engine_has_room(const struct engine *e, size_t bytes,
+                         struct errbuf *err)
+{
+    return entry_has_room(e, STEP_BYTES + bytes, err);
+}
+
+enum err entry_has_room(const struct engine *e, size_t bytes,
+                        struct errbuf *err)
+{
+    if (entry_bytes(e) + bytes <= GENERATION_ENTRY_MAX)
+        return ERR_OK;
+    return err_set(
+        err, ERR_LIMIT,
+        "what is changed at once has at most %zu bytes, as one entry "
+        "of the log; what was not done may be sent again",
+        GENERATION_ENTRY_MAX);
+}
+
+void entry_cut(struct engine *e, struct now now)
+{
+    if (slice_full(e))
+        (void)engine_commit(e, now);
+}
+
 bool slice_full(const struct engine *e)
 {
-    return store_entry_bytes(e->store) >= SLICE_BYTES;
+    return entry_bytes(e) >= SLICE_BYTES;
 }
 
 void cut_begin(struct engine *e, struct gather *g)
@@ -160,17 +189,6 @@ void cut_begin(struct engine *e, struct gather *g)
 bool cut_here(const struct engine *e, uint32_t i)
 {
     return i % CUT_STEP == CUT_STEP - 1 && slice_over(e);
-}
-
-enum err entry_has_room(const struct engine *e, size_t more, struct errbuf *err)
-{
-    size_t bytes = store_entry_bytes(e->store) + more;
-    if (bytes < SLICE_BYTES ||
-        bytes + 3 * e->config.payload_max + SLICE_BYTES <= GENERATION_ENTRY_MAX)
-        return ERR_OK;
-    return err_set(err, ERR_LIMIT,
-                   "so many bytes cannot be changed at once; what was not done "
-                   "may be sent again");
 }
 
 bool slice_over(const struct engine *e)
@@ -243,10 +261,12 @@ bool engine_tick(struct engine *e, struct now now)
     bool full = store_room(e->store) == STORE_FULL, more = false;
     if (full)
         e->full_again_ms = now.mono_ms + FULL_AGAIN_MS;
+    entry_cut(e, now);
     if (!full && !e->timer_fetching)
         more = run_timers(e, now);
     if (!e->timer_fetching)
         gather_release(e->timer_gather);
+    entry_cut(e, now);
     if (!full && !e->chore_fetching)
         more = chore_step(e, now) || more;
     if (!e->chore_fetching)
@@ -258,7 +278,9 @@ bool engine_reap(struct engine *e, struct now now)
 {
     if (e->timer_fetching || store_room(e->store) == STORE_FULL)
         return false;
+    entry_cut(e, now);
     bool more = lease_reap(e, now, e->config.slice_ops);
+    entry_cut(e, now);
     if (!e->timer_fetching) {
         more = session_reap(e, now, e->config.slice_ops) || more;
         more = worker_step(e, now, e->config.slice_ops) || more;
@@ -321,6 +343,7 @@ uint64_t engine_commit(struct engine *e, struct now now)
     limits_commit(e, now);
     due_commit(e);
     done_commit(e);
+    e->owed_bytes = 0;
     uint64_t index = store_commit(e->store, now);
 #ifdef BELFRY_SABOTAGE_COUNTERS
     names_commit(e); /* a cheat that the rigs must catch: an entry late */

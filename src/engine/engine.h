@@ -136,6 +136,16 @@ uint64_t engine_next_ms(const struct engine *e, struct now now);
  * entry. Returns the index that covers everything so far. */
 uint64_t engine_commit(struct engine *e, struct now now);
 
+/* Bytes of the open entry, with those that engine_commit() is going to add. */
+size_t engine_entry_bytes(const struct engine *e);
+
+/* Whoever lets several commands write into one entry asks before each: has it
+ * room for what one of so many bytes writes at most? A command that may write
+ * more, because it is about many jobs or large ones, sees to that itself.
+ * Errors: ERR_LIMIT. */
+MUST_USE enum err engine_has_room(const struct engine *e, size_t bytes,
+                                  struct errbuf *err);
+
 /* --- adding -------------------------------------------------------------- */
 
 struct add_params {
@@ -210,7 +220,8 @@ MUST_USE enum err engine_lease(struct engine *e, struct gather *g,
                                const struct lease_params *p, struct now now,
                                lease_fn fn, void *ud, struct errbuf *err);
 
-/* The reply with these leases never left: take them back, uncounted. */
+/* The reply with these leases never left: take them back, uncounted. It may end
+ * an entry, so it is never part of a command. */
 void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
                        struct now now);
 

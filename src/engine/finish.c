@@ -67,11 +67,10 @@ static bool note_body(struct slice key, struct slice value, void *ud)
     return true;
 }
 
-static bool row_seen(struct slice key, struct slice value, void *ud)
+/* What moving it writes: it is put under another key, and deleted. */
+static bool weigh_row(struct slice key, struct slice value, void *ud)
 {
-    (void)key;
-    (void)value;
-    (void)ud;
+    *(size_t *)ud += 2 * (key.len + ROW_BYTES) + value.len;
     return true;
 }
 
@@ -126,16 +125,17 @@ static enum err scan_effects(struct engine *e, struct gather *g,
 }
 
 enum err finish_gather(struct engine *e, struct gather *g, const struct job *j,
-                       struct errbuf *err)
+                       size_t more, struct errbuf *err)
 {
+    size_t bytes = STEP_BYTES + more;
     enum err rc = ERR_OK;
     if (has_bodies(j))
-        rc = scan_bodies(e, g, j, row_seen, NULL, err);
+        rc = scan_bodies(e, g, j, weigh_row, &bytes, err);
     if (rc == ERR_OK && (j->flags & JOBF_EFFECTS) != 0)
-        rc = scan_effects(e, g, j, row_seen, NULL, err);
+        rc = scan_effects(e, g, j, weigh_row, &bytes, err);
     if (rc == ERR_OK)
         rc = settle_gather(e, g, j, err);
-    return rc;
+    return rc == ERR_OK ? entry_has_room(e, bytes, err) : rc;
 }
 
 static void move_bodies(struct engine *e, struct gather *g, struct job *j,
@@ -417,7 +417,7 @@ enum err purged_gather(struct engine *e, struct gather *g, const struct job *j,
                        struct errbuf *err)
 {
     bool name, unique;
-    enum err rc = finish_gather(e, g, j, err);
+    enum err rc = finish_gather(e, g, j, 0, err);
     return rc == ERR_OK ? keys_held(e, g, j, &name, &unique, err) : rc;
 }
 
@@ -642,7 +642,7 @@ static enum err expire(struct engine *e, struct gather *g, const struct id *id,
         job_drop(e, j);
         return ERR_OK;
     }
-    rc = finish_gather(e, g, j, err);
+    rc = finish_gather(e, g, j, 0, err);
     if (rc != ERR_OK) {
         job_drop(e, j);
         return rc;

@@ -42,10 +42,12 @@ uint64_t index_add(struct engine *e, struct done_count *c, uint64_t finished_ms,
     if (c->ids_ms != finished_ms || c->ids.len == INDEX_BLOCK * ID_LEN)
         settle(e, c);
     if (c->ids.len == 0) {
+        e->owed_bytes += ROW_BYTES;
         c->ids_ms = finished_ms;
         c->block = (uint64_t)e->start << 32 | e->blocks++;
     }
     buf_add(&c->ids, id->bytes, ID_LEN);
+    e->owed_bytes += ID_LEN;
     return c->block;
 }
 

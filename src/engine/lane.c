@@ -103,8 +103,10 @@ uint64_t lane_head_order(const struct lane *l)
 
 void lane_touch(struct engine *e, struct lane *l)
 {
-    if (!list_linked(&l->touched))
-        list_append(&e->touched_lanes, &l->touched);
+    if (list_linked(&l->touched))
+        return;
+    list_append(&e->touched_lanes, &l->touched);
+    e->owed_bytes += 2 * sizeof(struct rec_lane);
 }
 
 static void lane_store(struct engine *e, struct lane *l, bool fresh)

@@ -333,7 +333,7 @@ bool lease_reap(struct engine *e, struct now now, uint32_t ops)
             return true;
         struct errbuf err;
         enum err rc = may_be_last(e, j, now)
-                          ? finish_gather(e, e->timer_gather, j, &err)
+                          ? finish_gather(e, e->timer_gather, j, 0, &err)
                           : ERR_OK;
         if (rc == ERR_PENDING) {
             timer_fetch(e);

@@ -94,6 +94,14 @@ void limit_touch(struct engine *e, struct limit *l)
         list_append(&e->touched_limits, &l->touched);
 }
 
+void limit_dirty(struct engine *e, struct limit *l)
+{
+    if (!l->dirty)
+        e->owed_bytes += 2 * sizeof(struct rec_limit) + l->name.len;
+    l->dirty = true;
+    limit_touch(e, l);
+}
+
 static bool has_room(const struct limit *l)
 {
     return l->concurrency == 0 || l->running + l->reserved < l->concurrency;
@@ -334,8 +342,7 @@ void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
     if (l->rate.n == 0)
         return;
     l->paid.tat_us = rate_take(&l->rate, l->paid.tat_us, cost, now.wall_ms);
-    l->dirty = true;
-    limit_touch(e, l);
+    limit_dirty(e, l);
 }
 
 static bool has_word(struct slice list, struct slice word)
@@ -364,8 +371,7 @@ static void names_hold(struct engine *e, struct job *j, struct now now)
         if (has_word(n.reserved, l->name)) {
             ASSERT(l->reserved > 0);
             l->reserved--;
-            l->dirty = true;
-            limit_touch(e, l);
+            limit_dirty(e, l);
         } else {
             limit_charge(e, l, n.cost, now);
         }
@@ -438,8 +444,7 @@ static void refund(struct engine *e, struct limit *l, uint32_t cost)
         return;
     l->paid.tat_us = rate_give(&l->rate, l->paid.tat_us, cost);
     l->rate_until_ms = 0;
-    l->dirty = true;
-    limit_touch(e, l);
+    limit_dirty(e, l);
 }
 
 void limits_refund(struct engine *e, struct job *j)
@@ -464,8 +469,7 @@ void limits_unreserve(struct engine *e, struct job *j, struct now now)
         struct limit *l = limit_find(e, name);
         ASSERT(l != NULL && l->reserved > 0);
         l->reserved--;
-        l->dirty = true;
-        limit_touch(e, l);
+        limit_dirty(e, l);
         limit_settle(e, l, now);
     }
     m.reserved = SLICE_EMPTY;

@@ -113,6 +113,7 @@ struct limit *limit_find(const struct engine *e, struct slice name);
 struct limit *limit_make(struct engine *e, struct slice name);
 /* Something of it changed that is looked at once a tick. */
 void limit_touch(struct engine *e, struct limit *l);
+void limit_dirty(struct engine *e, struct limit *l); /* its row is to change */
 /* Take the settings that apply now. */
 void limit_refresh(struct engine *e, struct limit *l);
 struct limit *queue_gate(struct engine *e, struct queue *q);

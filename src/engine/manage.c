@@ -33,7 +33,7 @@ static enum err examine_live(struct engine *e, struct gather *g,
     case MANAGE_CANCEL:
         if (running && (j->run_flags & RUNF_CANCEL) != 0 && !a->has_force)
             return ERR_BUSY;
-        return finish_gather(e, g, j, err);
+        return finish_gather(e, g, j, 0, err);
     case MANAGE_RUNNOW:
         if (j->state == JOB_READY || j->state == JOB_PARKED)
             return ERR_BUSY;
@@ -54,7 +54,7 @@ static enum err examine_live(struct engine *e, struct gather *g,
     case MANAGE_DELETE:
         if (running)
             return refuse(j, ": CANCEL it first", err);
-        return finish_gather(e, g, j, err);
+        return finish_gather(e, g, j, 0, err);
     }
     return err_set(err, ERR_INTERNAL, "unknown verb %d", (int)a->verb);
 }
@@ -131,7 +131,7 @@ enum err cancel_forced(struct engine *e, struct gather *g, const struct id *id,
     if (j == NULL || j->state != JOB_RUNNING ||
         (j->run_flags & RUNF_CANCEL) == 0)
         return ERR_OK;
-    enum err rc = finish_gather(e, g, j, err);
+    enum err rc = finish_gather(e, g, j, 0, err);
     if (rc != ERR_OK)
         return rc;
     struct outcome o = {.verb = VERB_CANCEL,
@@ -302,7 +302,7 @@ enum err engine_manage(struct engine *e, struct gather *g,
         if (rc == ERR_PENDING)
             return rc;
         if (rc == ERR_OK)
-            rc = entry_has_room(e, 0, err);
+            rc = entry_has_room(e, STEP_BYTES, err);
         if (rc == ERR_OK) {
             rc = manage_do(e, use, &a, &id, now, err);
             if (rc == ERR_PENDING) /* evicted since; nothing has changed */

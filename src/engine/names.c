@@ -178,8 +178,10 @@ void owner_store(struct engine *e, struct owner *o)
 
 void queue_touch(struct engine *e, struct queue *q)
 {
-    if (!list_linked(&q->touched))
-        list_append(&e->touched_queues, &q->touched);
+    if (list_linked(&q->touched))
+        return;
+    list_append(&e->touched_queues, &q->touched);
+    e->owed_bytes += 2 * sizeof(struct rec_counts);
 }
 
 static void counts_store(struct engine *e, struct queue *q)

@@ -30,8 +30,10 @@ static void count(struct engine *e, uint32_t id, uint64_t n)
 {
     struct live_block *b = block_of(e, id);
     b->n[id % LIVE_BLOCK] = n;
-    if (!list_linked(&b->touched))
-        list_append(&e->touched_lives, &b->touched);
+    if (list_linked(&b->touched))
+        return;
+    list_append(&e->touched_lives, &b->touched);
+    e->owed_bytes += 2 * sizeof(struct rec_live);
 }
 
 void owner_count(struct engine *e, const struct job *j, int by)

@@ -273,9 +273,8 @@ static void reserve(struct engine *e, struct job *j, const struct job_names *n,
         buf_add_char(&list, (char)(unsigned char)l->name.len);
         buf_add_slice(&list, l->name);
         l->reserved++;
-        l->dirty = true;
+        limit_dirty(e, l);
         limit_charge(e, l, n->cost, now);
-        limit_touch(e, l);
         if (l->concurrency > 0 && l->running + l->reserved >= l->concurrency)
             l->open = false;
     }

@@ -307,9 +307,10 @@ static enum err read_first(struct engine *e, struct gather *g, struct queue *q,
     }
 }
 
-/* One waiting job goes, the oldest. ERR_NOTFOUND: there is none. */
+/* One waiting job goes, the oldest, if the entry has room for that and `more`
+ * bytes. ERR_NOTFOUND: there is none. */
 static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
-                            struct now now, struct errbuf *err)
+                            size_t more, struct now now, struct errbuf *err)
 {
     struct id id;
     struct job *j;
@@ -321,7 +322,7 @@ static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
     rc = job_load(e, g, &id, &j, err);
     if (rc != ERR_OK)
         return rc;
-    rc = finish_gather(e, g, j, err);
+    rc = finish_gather(e, g, j, more, err);
     if (rc != ERR_OK) {
         job_drop(e, j);
         return rc;
@@ -342,11 +343,8 @@ enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
     enum err rc = ERR_NOTFOUND;
     if (q->set.drop_oldest != 0 && n <= q->set.maxlen) {
         rc = ERR_OK;
-        while (rc == ERR_OK && queue_live(q) + n > q->set.maxlen) {
-            rc = entry_has_room(e, bytes, err);
-            if (rc == ERR_OK)
-                rc = drop_oldest(e, g, q, now, err);
-        }
+        while (rc == ERR_OK && queue_live(q) + n > q->set.maxlen)
+            rc = drop_oldest(e, g, q, bytes, now, err);
     }
     if (rc != ERR_NOTFOUND)
         return rc;

@@ -26,6 +26,7 @@ struct kept {
     struct rec_more m;
     struct rec_exec x; /* the last execution, if d.exec is not empty */
     struct buf rows;   /* key length, value length, key, value */
+    size_t bytes;      /* that moving them writes */
     struct key block;  /* of the index */
     struct buf ids;    /* in it */
 };
@@ -39,11 +40,12 @@ static void kept_release(struct kept *k)
 
 static bool copy_row(struct slice key, struct slice value, void *ud)
 {
-    struct buf *rows = ud;
+    struct kept *k = ud;
     uint32_t len[2] = {(uint32_t)key.len, (uint32_t)value.len};
-    buf_add(rows, len, sizeof(len));
-    buf_add_slice(rows, key);
-    buf_add_slice(rows, value);
+    buf_add(&k->rows, len, sizeof(len));
+    buf_add_slice(&k->rows, key);
+    buf_add_slice(&k->rows, value);
+    k->bytes += 2 * (key.len + ROW_BYTES) + value.len;
     return true;
 }
 
@@ -68,8 +70,8 @@ static enum err scan(struct engine *e, struct gather *g, struct kept *k,
     struct key from, to;
     key_prefix_past(&from, k->bucket, &k->id, kind);
     return store_scan(e->store, g, FAMILY_PAST, key_slice(&from),
-                      key_after(&to, key_slice(&from)), SIZE_MAX, copy_row,
-                      &k->rows, err);
+                      key_after(&to, key_slice(&from)), SIZE_MAX, copy_row, k,
+                      err);
 }
 
 static enum err decode(struct engine *e, struct kept *k, struct errbuf *err)
@@ -98,7 +100,8 @@ static enum err find_block(struct engine *e, struct gather *g, struct kept *k,
     return rc;
 }
 
-/* All rows of a finished job. Release *k in any case. */
+/* All rows of a finished job, if the entry has room for their move. Release *k
+ * in any case. */
 static enum err kept_read(struct engine *e, struct gather *g,
                           const struct id *id, struct kept *k,
                           struct errbuf *err)
@@ -121,6 +124,8 @@ static enum err kept_read(struct engine *e, struct gather *g,
         rc = scan(e, g, k, PAST_EFFECT, err);
     if (rc == ERR_OK && (k->r.flags & JOBF_SCHEDULE) != 0)
         rc = schedule_revive_gather(e, g, k->m.schedule, err);
+    if (rc == ERR_OK)
+        rc = entry_has_room(e, STEP_BYTES + k->bytes, err);
     return rc;
 }
 

@@ -274,8 +274,7 @@ enum err engine_limit_close(struct engine *e, struct slice name,
     struct limit *l = limit_make(e, name);
     if (until_ms > l->closed_ms)
         l->closed_ms = until_ms;
-    l->dirty = true;
-    limit_touch(e, l);
+    limit_dirty(e, l);
     limit_settle(e, l, now);
     return ERR_OK;
 }

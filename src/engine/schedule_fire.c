@@ -109,6 +109,9 @@ enum err schedule_make_job(struct engine *e, struct gather *g,
                            .schedule = s->set.name,
                            .nominal_ms = nominal_ms,
                            .occurrence = s->st.fired + s->st.manual + 1};
+    enum err room = entry_has_room(e, STEP_BYTES + s->set.payload.len, err);
+    if (room != ERR_OK)
+        return room; /* which is no fault of the job */
     struct errbuf why;
     uint64_t ends = e->schedule_ends;
     enum err rc = engine_add(e, g, &p, now, &result, &why);
@@ -196,6 +199,10 @@ static enum err displace(struct engine *e, struct gather *g, struct schedule *s,
         buf_clear(&s->displaced);
         buf_add(&s->displaced, ids.data + ids.len - ID_LEN, ID_LEN);
         s->st.displaced = buf_slice(&s->displaced);
+        *again = true;
+        goto out;
+    }
+    if (slice_full(e)) { /* the job has its own entry */
         *again = true;
         goto out;
     }

@@ -80,7 +80,7 @@ enum err live_stop_gather(struct engine *e, struct gather *g, struct slice ids,
         struct job *j;
         enum err rc = job_load(e, g, &id, &j, err);
         if (rc == ERR_OK) {
-            rc = finish_gather(e, g, j, err);
+            rc = finish_gather(e, g, j, 0, err);
             job_drop(e, j);
         }
         if (rc == ERR_PENDING)

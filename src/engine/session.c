@@ -223,6 +223,7 @@ void engine_client_gone(struct engine *e, uint64_t client_id, struct now now)
 bool session_reap(struct engine *e, struct now now, uint32_t ops)
 {
     struct heap_node *top;
+    bool any = false;
     while ((top = heap_top(&e->sessions_ending)) != NULL) {
         struct session *s = CONTAINER_OF(top, struct session, by_end);
         if (s->ends_mono_ms > now.mono_ms)
@@ -235,14 +236,15 @@ bool session_reap(struct engine *e, struct now now, uint32_t ops)
         }
         struct list *it;
         while ((it = list_first(&s->leases)) != NULL) {
-            if (ops-- == 0)
+            if (ops-- == 0 || (any && slice_full(e)))
                 return true;
+            any = true;
             struct job *j = CONTAINER_OF(it, struct job, of_session);
             bool last = it->next == &s->leases;
             if ((j->run_flags & RUNF_CANCEL) != 0) {
                 struct outcome o = {.verb = VERB_RELEASE};
                 struct errbuf err;
-                enum err rc = finish_gather(e, e->timer_gather, j, &err);
+                enum err rc = finish_gather(e, e->timer_gather, j, 0, &err);
                 if (rc == ERR_PENDING) {
                     timer_fetch(e);
                     return false;

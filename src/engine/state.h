@@ -253,6 +253,7 @@ struct engine {
     struct buf tokens;        /* of a batch: struct token */
     struct draft_bytes draft; /* room for the next one */
     uint64_t window_members;
+    size_t owed_bytes; /* at most so many does engine_commit() add */
 
     /* Deadlines mostly arrive in their order: those stand in a list, from
      * which a lease goes at no cost, and only the others in the heap. */

@@ -153,7 +153,7 @@ static enum err too_late(struct engine *e, struct gather *g, struct job *j,
         (j->flags & JOBF_DEADLINE) != 0 && m.deadline_at_ms <= now.wall_ms;
     if (!started && !total)
         return ERR_OK;
-    enum err rc = finish_gather(e, g, j, err);
+    enum err rc = finish_gather(e, g, j, 0, err);
     if (rc != ERR_OK)
         return rc;
     *gone = true;
@@ -361,6 +361,7 @@ struct taking {
     const struct wanted *want;
     struct buf tokens; /* for the idempotency key */
     uint32_t got;
+    bool full; /* the entry, by jobs that it found but did not get */
     lease_fn fn;
     void *ud;
 };
@@ -381,7 +382,15 @@ static enum err take_from(struct engine *e, struct gather *g, struct taking *t,
         if (l == NULL)
             return ERR_OK;
         struct bodies b;
-        enum err rc = take_one(e, g, l, t->p, now, &j, &b, err);
+        enum err rc = entry_has_room(e, STEP_BYTES + t->tokens.len, err);
+        if (rc == ERR_OK)
+            rc = take_one(e, g, l, t->p, now, &j, &b, err);
+        if (rc == ERR_LIMIT && moved > 0) {
+            t->full = true;
+            park_sift(e, q); /* more of it in the next entry */
+        }
+        if (rc == ERR_LIMIT && t->full)
+            return ERR_OK;
         if (rc != ERR_OK)
             return rc;
         if (j == NULL) {
@@ -476,12 +485,13 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         struct job *j = job_get(e, &t.id);
         if (j == NULL || j->state != JOB_RUNNING || j->n != t.n || j->e != t.e)
             continue;
+        entry_cut(e, now);
         if ((j->run_flags & RUNF_AGAIN) != 0)
             continue;
         if ((j->run_flags & RUNF_CANCEL) != 0) {
             struct outcome o = {.verb = VERB_RELEASE};
             struct errbuf err;
-            if (finish_gather(e, NULL, j, &err) != ERR_OK)
+            if (finish_gather(e, NULL, j, 0, &err) != ERR_OK)
                 fault(e, now, &err);
             (void)execution_cancelled(e, NULL, j, &o, now);
             continue;

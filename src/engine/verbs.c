@@ -71,7 +71,8 @@ static enum err prepare(struct engine *e, struct gather *g, const struct act *a,
 {
     enum err rc = token_job(e, g, token, a->verb, j, err);
     if (rc == ERR_OK)
-        rc = finish_gather(e, g, *j, err);
+        rc = finish_gather(e, g, *j, a->ack == NULL ? 0 : a->ack->result.len,
+                           err);
     return rc;
 }
 
@@ -133,8 +134,6 @@ static enum err for_each(struct engine *e, struct gather *g,
             /* An earlier token changed what this one needs: read blocking. */
             rc = prepare(e, NULL, a, &tokens[i], &j, err);
         }
-        if (rc == ERR_OK)
-            rc = entry_has_room(e, 0, err);
         if (rc == ERR_OK) {
             if (!cancelled(e, g, a, j, now))
                 act_on(e, g, a, j, now);
@@ -186,6 +185,26 @@ enum err engine_release(struct engine *e, struct gather *g,
     return for_each(e, g, tokens, n, cut, &a, now, fn, ud, err);
 }
 
+/* Of a lease's row: with its key, a worker and a session more than there is. */
+#define RUN_BYTES ((size_t)384)
+
+/* Only those that get another length are written. */
+static enum err renewals_fit(struct engine *e, const struct slice *tokens,
+                             uint32_t n, uint64_t lease_ms, struct errbuf *err)
+{
+    size_t bytes = STEP_BYTES + n * RUN_BYTES;
+    struct token t;
+    if (entry_has_room(e, bytes, err) == ERR_OK)
+        return ERR_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        struct job *j = token_parse(tokens[i], &t) ? job_get(e, &t.id) : NULL;
+        if (lease_ms == 0 || j == NULL || j->state != JOB_RUNNING ||
+            j->lease_ms == lease_ms)
+            bytes -= RUN_BYTES;
+    }
+    return entry_has_room(e, bytes, err);
+}
+
 /* A renewal looks at memory alone: what is not leased is lost, and so is what
  * only the reaper has not seen yet to be past its time limit, which no renewal
  * moves. */
@@ -203,6 +222,11 @@ enum err engine_extend(struct engine *e, const struct slice *tokens, uint32_t n,
         if (!token_parse(tokens[i], &t))
             return err_set(err, ERR_SYNTAX,
                            "not a lease token: it looks like <id>#<n>.<e>");
+    if (lease_ms > 0) {
+        enum err rc = renewals_fit(e, tokens, n, lease_ms, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
     for (uint32_t i = 0; i < n; i++) {
         bool good = token_parse(tokens[i], &t);
         struct job *j = good ? job_get(e, &t.id) : NULL;

@@ -163,7 +163,17 @@ uint64_t backend_last(const struct server *s)
 
 size_t backend_entry_bytes(const struct server *s)
 {
-    return store_entry_bytes(s->store);
+    return s->engine == NULL ? store_entry_bytes(s->store)
+                             : engine_entry_bytes(s->engine);
+}
+
+enum err backend_has_room(const struct server *s, const struct slice *argv,
+                          uint32_t argc, struct errbuf *e)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < argc; i++)
+        bytes += argv[i].len;
+    return s->engine == NULL ? ERR_OK : engine_has_room(s->engine, bytes, e);
 }
 
 void backend_sync_if_idle(struct server *s)

@@ -38,6 +38,10 @@ bool backend_tick(struct server *s, bool reap);
 uint64_t backend_commit(struct server *s);
 uint64_t backend_acked(const struct server *s);
 uint64_t backend_last(const struct server *s);
+/* May another command of an EXEC write into the open entry? */
+MUST_USE enum err backend_has_room(const struct server *s,
+                                   const struct slice *argv, uint32_t argc,
+                                   struct errbuf *e);
 size_t backend_entry_bytes(const struct server *s);
 void backend_sync_if_idle(struct server *s);
 /* More waits for the disk than may. */

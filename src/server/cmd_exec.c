@@ -40,7 +40,8 @@ const struct command cmd_exec = {
     .group = "transactions",
     .summary = "Run what was kept since MULTI, as one entry of the log.",
     .since = "0.1",
-    .reply = "an array with a reply for each command",
+    .reply = "an array with a reply for each command; LIMIT for each that the "
+             "entry had no room for",
     .flags = CMD_WRITE | CMD_LOADING,
     .errors = errors,
     .exec = exec_exec,

@@ -261,7 +261,7 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
 #define CUT_BYTES_MAX ((size_t)1 << 20)
 
 /* Every command begins in an entry of less than a megabyte, so that it has room
- * for the largest job. */
+ * for the largest job (docs/decisions/0022). */
 static void cut_tick(struct server *s)
 {
     size_t most = s->cf->tick_max_bytes < CUT_BYTES_MAX ? s->cf->tick_max_bytes
@@ -397,6 +397,9 @@ static enum err inner_exec(struct cmd_ctx *ctx, const struct cmd_ctx *outer,
     ctx->whole = true;
     ctx->gather = gather;
     enum err rc = check(c, entry, argc, &ctx->e);
+    /* The others began in an entry that was cut before it was full. */
+    if (rc == ERR_OK && (entry->cmd->flags & CMD_WRITE))
+        rc = backend_has_room(c->server, argv, argc, &ctx->e);
     if (rc == ERR_OK)
         rc = parse_args(ctx, &c->server->inner_mem);
     if (rc == ERR_OK)

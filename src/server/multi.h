@@ -7,8 +7,9 @@
  * tick, so all its changes are in one entry. Commands that fail do not undo the
  * others, as in Redis. Commands that would block answer as if nothing came.
  *
- * Bounds: MULTI_BYTES_MAX of queued words (an entry of the log holds at most
- * 16 MiB), refused while queueing.
+ * Bounds: MULTI_BYTES_MAX of queued words, refused while queueing. What they
+ * come to is known only when they run: a command for which the entry has no
+ * room any more answers LIMIT in its place (docs/decisions/0022).
  */
 #ifndef SERVER_MULTI_H
 #define SERVER_MULTI_H
