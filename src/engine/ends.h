@@ -28,6 +28,9 @@ MUST_USE enum err expire_total(struct engine *e, struct gather *g,
 MUST_USE enum err finish_gather(struct engine *e, struct gather *g,
                                 const struct job *j, size_t more,
                                 struct errbuf *err);
+/* May the job have one more effect, under this key? */
+MUST_USE enum err effect_fits(struct engine *e, struct gather *g, struct job *j,
+                              struct slice key, struct errbuf *err);
 /* The job ends in `state`: all its rows move to `done` (or vanish), waiters
  * are woken. Frees the job. `g` is the one that gathered. */
 void job_finish(struct engine *e, struct gather *g, struct job *j,

@@ -15,6 +15,8 @@
 
 #define EXECUTIONS_MAX 100
 #define ERROR_KEPT 1024 /* bytes of an error's text */
+/* They move with the job, beside its bodies: all of it fits one entry. */
+#define EFFECTS_BYTES_MAX (2 << 20)
 
 static struct slice cut(struct slice s, size_t most)
 {
@@ -136,6 +138,25 @@ enum err finish_gather(struct engine *e, struct gather *g, const struct job *j,
     if (rc == ERR_OK)
         rc = settle_gather(e, g, j, err);
     return rc == ERR_OK ? entry_has_room(e, bytes, err) : rc;
+}
+
+enum err effect_fits(struct engine *e, struct gather *g, struct job *j,
+                     struct slice key, struct errbuf *err)
+{
+    size_t bytes = j->effects_bytes;
+    if (bytes == 0 && (j->flags & JOBF_EFFECTS) != 0) {
+        enum err rc = scan_effects(e, g, j, weigh_row, &bytes, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    (void)weigh_row(key, SLICE_LIT("."), &bytes);
+    if (bytes > EFFECTS_BYTES_MAX)
+        return err_set(err, ERR_LIMIT,
+                       "the effects of one job fill at most %d bytes, which "
+                       "are some thousand keys",
+                       EFFECTS_BYTES_MAX);
+    j->effects_bytes = (uint32_t)bytes;
+    return ERR_OK;
 }
 
 static void move_bodies(struct engine *e, struct gather *g, struct job *j,

@@ -67,8 +67,9 @@ struct job {
     struct list in_turn;          /* in this */
     uint32_t run_flags;           /* of the runs row: enum run_flag */
     uint32_t progress;
-    uint32_t e;     /* the start number in its token */
-    uint32_t trips; /* of its handler's breaker, when it began */
+    uint32_t e;             /* the start number in its token */
+    uint32_t trips;         /* of its handler's breaker, when it began */
+    uint32_t effects_bytes; /* 0: they must be looked up (effect_fits()) */
     uint64_t deadline_mono_ms, started_ms, lease_ms;
     uint64_t reap_mono_ms; /* the earlier of deadline and time limit */
     struct worker *worker;

@@ -284,8 +284,7 @@ static void follow(struct engine *e, struct limit *l, struct now now)
     if (!rate_follow(&l->paid, now.wall_ms))
         return;
     l->rate_until_ms = 0;
-    l->dirty = true;
-    limit_touch(e, l);
+    limit_dirty(e, l);
 }
 
 void limit_settle(struct engine *e, struct limit *l, struct now now)

@@ -333,7 +333,9 @@ enum err engine_effect(struct engine *e, struct gather *g, struct slice token,
         key_key(&k, KEY_EFFECT, slice_of(bytes, ID_LEN + name.len));
     rc = store_get(e->store, g, FAMILY_KEYS, key, &value, err);
     *first = rc == ERR_NOTFOUND;
-    if (rc != ERR_NOTFOUND)
+    if (rc == ERR_NOTFOUND)
+        rc = effect_fits(e, g, j, key, err);
+    if (rc != ERR_OK || !*first)
         return rc;
     struct rec_mark mark = {0};
     rec_mark_encode(&mark, store_put(e->store, FAMILY_KEYS, key,

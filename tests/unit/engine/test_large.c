@@ -513,6 +513,43 @@ static void each_actor_of_a_tick_has_room(void **state)
     mem_free(bytes);
 }
 
+/* All of them move with the job when it ends. */
+static void effects_of_a_job_are_bounded(void **state)
+{
+    struct rig *r = *state;
+    char name[201];
+    struct slice token;
+    bool first;
+    enum err rc = ERR_OK;
+    uint32_t n = 0;
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    token = r->token[0];
+    r->check = false;
+    for (int round = 0; round < 2; round++) {
+        rc = ERR_OK;
+        for (; rc == ERR_OK && n < 100000; n++) {
+            snprintf(name, sizeof(name), "%0200u", n);
+            rc = engine_effect(r->engine, NULL, token, slice_str(name), r->now,
+                               &first, &r->err);
+            if (n % 1000 == 0)
+                step(r);
+        }
+        assert_int_equal(rc, ERR_LIMIT);
+        assert_in_range(n, 3000, 10000);
+        step(r);
+        if (round == 0)
+            rig_restart(r); /* it is known anew */
+    }
+    /* What was done is still known. */
+    snprintf(name, sizeof(name), "%0200u", 7);
+    assert_int_equal(engine_effect(r->engine, NULL, token, slice_str(name),
+                                   r->now, &first, &r->err),
+                     ERR_OK);
+    assert_false(first);
+    assert_int_equal(rig_ack(r, token), ERR_OK);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int main(void)
@@ -531,6 +568,7 @@ int main(void)
         TEST(a_lowered_bound_leaves_older_jobs_as_large_as_they_are),
         TEST(cancelled_leases_end_in_slices),
         TEST(each_actor_of_a_tick_has_room),
+        TEST(effects_of_a_job_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
