@@ -620,12 +620,19 @@ static bool is_needed(const struct limit *l)
     return l->queue != NULL && (l->concurrency > 0 || l->rate.n > 0);
 }
 
+/* After a start all limits are looked at, and of those that are over many may
+ * have a row: they go with the entries that follow, as far as there is room. */
 void limits_commit(struct engine *e, struct now now)
 {
-    struct list *it;
+    struct list *it, later;
+    list_init(&later);
     while ((it = list_pop(&e->touched_limits)) != NULL) {
         struct limit *l = CONTAINER_OF(it, struct limit, touched);
         bool past = is_past(l, now);
+        if (past && !l->dirty && slice_full(e)) {
+            list_append(&later, it);
+            continue;
+        }
         if (l->dirty || (past && l->stored))
             store_state(e, l, now);
         bool needed = is_needed(l);
@@ -638,6 +645,8 @@ void limits_commit(struct engine *e, struct now now)
             e->rested++;
         }
     }
+    while ((it = list_pop(&later)) != NULL)
+        list_append(&e->touched_limits, it);
 }
 
 enum err limit_load_row(struct engine *e, struct slice key, struct slice value,

@@ -375,6 +375,37 @@ static void leases_of_one_entry_are_bounded(void **state)
     mem_free(g.token);
 }
 
+/* After a start all of them are looked at for the first time. */
+static void limits_that_are_over_are_forgotten_in_slices(void **state)
+{
+    struct rig *r = *state;
+    enum { LIMITS = 250000 };
+    char name[128];
+    r->check = false;
+    for (int i = 0; i < LIMITS; i++) {
+        snprintf(name, sizeof(name), "%0100d", i);
+        assert_int_equal(engine_limit_close(r->engine, slice_str(name),
+                                            r->now.wall_ms + 5000, r->now,
+                                            &r->err),
+                         ERR_OK);
+        if (i % 1000 == 0)
+            step(r);
+    }
+    step(r);
+    r->now.wall_ms += 10000;
+    r->now.mono_ms += 10000;
+    rig_restart(r);
+    uint64_t before = 0;
+    for (int i = 0; i < 100; i++) {
+        struct store_stats st;
+        store_get_stats(r->store, &st);
+        assert_in_range(st.entry_bytes - before, 0, GENERATION_ENTRY_MAX);
+        before = st.entry_bytes;
+        (void)engine_tick(r->engine, r->now);
+        rig_add(r, "q", "x", NULL);
+    }
+}
+
 /* --- ends ----------------------------------------------------------------- */
 
 static void jobs_that_are_too_late_end_in_slices(void **state)
@@ -564,6 +595,7 @@ int main(void)
         TEST(inherited_options_count),
         TEST(rows_of_the_end_of_a_tick_count),
         TEST(leases_of_one_entry_are_bounded),
+        TEST(limits_that_are_over_are_forgotten_in_slices),
         TEST(jobs_that_are_too_late_end_in_slices),
         TEST(a_lowered_bound_leaves_older_jobs_as_large_as_they_are),
         TEST(cancelled_leases_end_in_slices),
