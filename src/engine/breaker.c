@@ -265,8 +265,8 @@ void breaker_lease_loaded(struct job *j)
     j->trips = (uint32_t)set->trips - (j->started_ms <= set->tripped_ms);
     if (is_probe(j))
         j->handler->breaker.probing++;
-    j->handler->open =
-        j->handler->set.paused == 0 && breaker_allows(j->handler);
+    handler_open(j->handler,
+                 j->handler->set.paused == 0 && breaker_allows(j->handler));
 }
 
 /* --- by hand ------------------------------------------------------------- */

@@ -263,6 +263,28 @@ static void check_counts(struct tally *t)
     }
 }
 
+/* The heaps above a lane, as the invariants of lane.c have them. */
+static void check_heaps(struct tally *t, const struct part *p)
+{
+    const struct strand *s = p->strand;
+    const struct queue *q = s->queue;
+    uint32_t working = 0;
+    if (heap_in(&p->in_strand) != (p->lanes.len > 0))
+        violated(t, "a part stands in its strand without work, or not with it",
+                 NULL);
+    if (heap_in(&s->in_open) != (s->parts.len > 0 && s->handler->open) ||
+        list_linked(&s->in_queue) != (s->parts.len > 0))
+        violated(t, "a strand stands in its queue without work, or not with it",
+                 NULL);
+    LIST_FOR (it, &p->share->parts)
+        working += heap_in(&CONTAINER_OF(it, struct part, in_share)->in_strand);
+    if (working != p->share->working)
+        violated(t, "the parts of a share are miscounted", NULL);
+    heap_check(&p->lanes);
+    heap_check(&s->parts);
+    heap_check(&q->open);
+}
+
 /* Every member has its row; a complete window has as many as there are rows. */
 static void check_lane(struct tally *t, struct lane *l)
 {
@@ -299,11 +321,10 @@ static void check_lane(struct tally *t, struct lane *l)
     if (l->window.complete && rows != l->window.len)
         violated(t, "a complete window lacks rows", NULL);
     bool work = !window_nothing(&l->window);
-    if (work != (heap_in(&l->in_share) || list_linked(&l->shut)))
-        violated(t, "a lane stands in its share without work, or not with it",
+    if (work != (heap_in(&l->in_part) || list_linked(&l->shut)))
+        violated(t, "a lane stands in a heap without work, or not with it",
                  NULL);
-    heap_check(&l->share->lanes);
-    heap_check(&l->queue->shares);
+    check_heaps(t, l->part);
 }
 
 struct running {

@@ -1,13 +1,22 @@
 /* Fairness: whose turn it is inside a queue.
  *
+ *     queue --- strand (handler) --- part (handler and owner) --- lanes
+ *                                     |
+ *                            share (owner): virtual time
+ *
  * A share is a queue's work of one owner, however many handlers it has. Shares
- * with work stand in the queue's heap: first by the priority band of their best
- * job (where the queue orders by priority), then by virtual time, which grows
- * by cost / weight with each lease. An owner that was idle starts at the
- * others' present. Of shares with the same virtual time the one that has stood
- * there the longest is first: owners who have a job now and then are served in
- * the order in which they come, and so their rows are changed in the order in
- * which they lie. A queue that is not fair has a single share.
+ * are served first by the priority band of their best job (where the queue
+ * orders by priority), then by virtual time, which grows by cost / weight with
+ * each lease. An owner that was idle starts at the others' present. Of shares
+ * with the same virtual time the one that has stood there the longest is first:
+ * owners who have a job now and then are served in the order in which they
+ * come, and so their rows are changed in the order in which they lie. A queue
+ * that is not fair has a single share.
+ *
+ * What a worker may have depends on the handler, and so does what is closed. So
+ * the heaps are of strands: a worker's best job is the best of its handlers'
+ * strands, and a handler that is paused takes its strands out of their queues,
+ * however many owners stand in them.
  */
 #include "engine/core.h"
 
@@ -18,88 +27,294 @@ struct share_key {
     const struct owner *owner;
 };
 
-bool share_is(const struct map_node *n, const void *key)
+struct strand_key {
+    const struct queue *queue;
+    const struct handler *handler;
+};
+
+struct part_key {
+    const struct share *share;
+    const struct strand *strand;
+};
+
+static bool share_is(const struct map_node *n, const void *key)
 {
     const struct share *s = CONTAINER_OF(n, struct share, by_what);
     const struct share_key *k = key;
     return s->queue == k->queue && s->owner == k->owner;
 }
 
+static bool strand_is(const struct map_node *n, const void *key)
+{
+    const struct strand *s = CONTAINER_OF(n, struct strand, by_what);
+    const struct strand_key *k = key;
+    return s->queue == k->queue && s->handler == k->handler;
+}
+
+static bool part_is(const struct map_node *n, const void *key)
+{
+    const struct part *p = CONTAINER_OF(n, struct part, by_what);
+    const struct part_key *k = key;
+    return p->share == k->share && p->strand == k->strand;
+}
+
+void shares_init(struct engine *e)
+{
+    map_init(&e->shares_by_what, share_is);
+    map_init(&e->strands_by_what, strand_is);
+    map_init(&e->parts_by_what, part_is);
+}
+
+static uint64_t hash_of(const struct queue *q, uint32_t id)
+{
+    return ((uint64_t)q->set.id << 32 | id) * (uint64_t)0x9e3779b97f4a7c15u;
+}
+
+/* --- order --------------------------------------------------------------- */
+
 static bool lane_less(const struct heap_node *a, const struct heap_node *b)
 {
-    const struct lane *x = CONTAINER_OF(a, struct lane, in_share);
-    const struct lane *y = CONTAINER_OF(b, struct lane, in_share);
+    const struct lane *x = CONTAINER_OF(a, struct lane, in_part);
+    const struct lane *y = CONTAINER_OF(b, struct lane, in_part);
     return lane_head_order(x) < lane_head_order(y);
 }
 
-/* The band of the best job; one band under aging. */
-void share_band(struct share *s)
+bool part_less(const struct heap_node *a, const struct heap_node *b)
 {
-    const struct heap_node *top = heap_top(&s->lanes);
-    s->band = 0;
-    if (top == NULL || s->queue->set.order == SCHEME_AGING)
-        return;
-    const struct lane *l = CONTAINER_OF(top, struct lane, in_share);
-    s->band = lane_head_order(l) >> 48;
-}
-
-bool share_less(const struct heap_node *a, const struct heap_node *b)
-{
-    const struct share *x = CONTAINER_OF(a, struct share, in_queue);
-    const struct share *y = CONTAINER_OF(b, struct share, in_queue);
+    const struct part *x = CONTAINER_OF(a, struct part, in_strand);
+    const struct part *y = CONTAINER_OF(b, struct part, in_strand);
     if (x->band != y->band)
         return x->band < y->band;
-    if (x->virtual_time != y->virtual_time)
-        return x->virtual_time < y->virtual_time;
-    return x->turn < y->turn;
+    if (x->share->virtual_time != y->share->virtual_time)
+        return x->share->virtual_time < y->share->virtual_time;
+    if (x->share->turn != y->share->turn)
+        return x->share->turn < y->share->turn;
+    return x->head < y->head; /* of one share */
 }
 
-struct share *share_for(struct engine *e, struct queue *q, struct owner *o)
+bool strand_less(const struct heap_node *a, const struct heap_node *b)
 {
-    struct share_key k = {q, o};
-    uint64_t h = ((uint64_t)q->set.id << 32 | (o == NULL ? 0 : o->set.id)) *
-                 (uint64_t)0x9e3779b97f4a7c15u;
-    struct map_node *n = map_get(&e->shares_by_what, h, &k);
-    if (n != NULL)
-        return CONTAINER_OF(n, struct share, by_what);
-    struct share *s = NEW(struct share);
-    s->queue = q;
-    s->owner = o;
-    heap_init(&s->lanes, lane_less);
-    map_add(&e->shares_by_what, &s->by_what, h);
-    return s;
+    const struct strand *x = CONTAINER_OF(a, struct strand, in_open);
+    const struct strand *y = CONTAINER_OF(b, struct strand, in_open);
+    return part_less(heap_top(&x->parts), heap_top(&y->parts));
 }
 
-void share_arrive(struct share *s)
+/* The band and the order of the best job; one band under aging. */
+static void look_at_head(struct part *p)
+{
+    const struct lane *l =
+        CONTAINER_OF(heap_top(&p->lanes), struct lane, in_part);
+    p->head = lane_head_order(l);
+    p->band = p->strand->queue->set.order == SCHEME_AGING ? 0 : p->head >> 48;
+}
+
+void strand_update(struct strand *s)
+{
+    struct heap *open = &s->queue->open;
+    if (s->parts.len == 0 || !s->handler->open)
+        heap_remove(open, &s->in_open);
+    else if (heap_in(&s->in_open))
+        heap_changed(open, &s->in_open);
+    else
+        heap_add(open, &s->in_open);
+}
+
+static void share_arrive(struct share *s)
 {
     if (s->virtual_time < s->queue->virtual_now)
         s->virtual_time = s->queue->virtual_now;
     s->turn = ++s->queue->turns;
 }
 
-void share_charge(struct share *s, uint32_t cost)
+void part_update(struct part *p)
 {
+    struct share *s = p->share;
+    struct heap *parts = &p->strand->parts;
+    bool was = heap_in(&p->in_strand);
+    if (p->lanes.len > 0)
+        look_at_head(p);
+    if (p->lanes.len > 0 && was) {
+        heap_changed(parts, &p->in_strand);
+    } else if (p->lanes.len > 0) {
+        if (s->working++ == 0) {
+            s->queue->shares_n++;
+            share_arrive(s);
+        }
+        heap_add(parts, &p->in_strand);
+        if (parts->len == 1)
+            list_append(&s->queue->strands, &p->strand->in_queue);
+    } else if (was) {
+        heap_remove(parts, &p->in_strand);
+        if (--s->working == 0)
+            s->queue->shares_n--;
+        if (parts->len == 0)
+            list_remove(&p->strand->in_queue);
+    }
+    strand_update(p->strand);
+}
+
+void strand_reorder(struct strand *s)
+{
+    for (size_t i = 0; i < s->parts.len; i++) {
+        struct part *p =
+            CONTAINER_OF(s->parts.nodes[i], struct part, in_strand);
+        heap_rebuild(&p->lanes);
+        look_at_head(p);
+    }
+    heap_rebuild(&s->parts);
+}
+
+/* --- made ---------------------------------------------------------------- */
+
+static struct share *share_for(struct engine *e, struct queue *q,
+                               struct owner *o)
+{
+    struct share_key k = {q, o};
+    uint64_t h = hash_of(q, o == NULL ? 0 : o->set.id);
+    struct map_node *n = map_get(&e->shares_by_what, h, &k);
+    if (n != NULL)
+        return CONTAINER_OF(n, struct share, by_what);
+    struct share *s = NEW(struct share);
+    s->queue = q;
+    s->owner = o;
+    list_init(&s->parts);
+    map_add(&e->shares_by_what, &s->by_what, h);
+    return s;
+}
+
+struct strand *strand_find(const struct engine *e, const struct queue *q,
+                           const struct handler *h)
+{
+    struct strand_key k = {q, h};
+    struct map_node *n =
+        map_get(&e->strands_by_what, hash_of(q, h->set.id), &k);
+    return n == NULL ? NULL : CONTAINER_OF(n, struct strand, by_what);
+}
+
+static struct strand *strand_for(struct engine *e, struct queue *q,
+                                 struct handler *h)
+{
+    struct strand *s = strand_find(e, q, h);
+    if (s != NULL)
+        return s;
+    s = NEW(struct strand);
+    s->queue = q;
+    s->handler = h;
+    heap_init(&s->parts, part_less);
+    list_append(&h->strands, &s->in_handler);
+    map_add(&e->strands_by_what, &s->by_what, hash_of(q, h->set.id));
+    return s;
+}
+
+struct part *part_for(struct engine *e, struct queue *q, struct handler *h,
+                      struct owner *o)
+{
+    struct part_key k = {share_for(e, q, o), strand_for(e, q, h)};
+    uint64_t hash = k.share->by_what.hash + k.strand->by_what.hash * 31;
+    struct map_node *n = map_get(&e->parts_by_what, hash, &k);
+    if (n != NULL)
+        return CONTAINER_OF(n, struct part, by_what);
+    struct share *s = share_for(e, q, o);
+    struct part *p = list_empty(&s->parts) ? &s->first : NEW(struct part);
+    p->share = s;
+    p->strand = strand_for(e, q, h);
+    heap_init(&p->lanes, lane_less);
+    list_append(&p->share->parts, &p->in_share);
+    map_add(&e->parts_by_what, &p->by_what, hash);
+    return p;
+}
+
+static void part_free(struct map_node *n, void *ud)
+{
+    (void)ud;
+    struct part *p = CONTAINER_OF(n, struct part, by_what);
+    heap_release(&p->lanes);
+    if (p != &p->share->first)
+        mem_free(p);
+}
+
+static void strand_free(struct map_node *n, void *ud)
+{
+    (void)ud;
+    struct strand *s = CONTAINER_OF(n, struct strand, by_what);
+    heap_release(&s->parts);
+    mem_free(s);
+}
+
+static void share_free(struct map_node *n, void *ud)
+{
+    (void)ud;
+    mem_free(CONTAINER_OF(n, struct share, by_what));
+}
+
+void shares_free(struct engine *e)
+{
+    map_each(&e->parts_by_what, part_free, NULL);
+    map_release(&e->parts_by_what);
+    map_each(&e->strands_by_what, strand_free, NULL);
+    map_release(&e->strands_by_what);
+    map_each(&e->shares_by_what, share_free, NULL);
+    map_release(&e->shares_by_what);
+}
+
+/* --- served -------------------------------------------------------------- */
+
+/* Its time changes in several heaps at once, and a heap bears one changed
+ * member: so out with its parts, and in again. Among themselves the parts of
+ * one share do not move. */
+static bool must_leave(const struct share *s)
+{
+    return s->working > 1 && s->queue->shares_n > 1;
+}
+
+static void leave(struct share *s)
+{
+    LIST_FOR (it, &s->parts) {
+        struct part *p = CONTAINER_OF(it, struct part, in_share);
+        if (!heap_in(&p->in_strand))
+            continue;
+        heap_remove(&s->queue->open, &p->strand->in_open);
+        heap_remove(&p->strand->parts, &p->in_strand);
+        strand_update(p->strand);
+    }
+}
+
+static void come_back(struct share *s)
+{
+    LIST_FOR (it, &s->parts) {
+        struct part *p = CONTAINER_OF(it, struct part, in_share);
+        if (p->lanes.len == 0)
+            continue;
+        heap_add(&p->strand->parts, &p->in_strand);
+        strand_update(p->strand);
+    }
+}
+
+void share_charge(struct part *p, uint32_t cost)
+{
+    struct share *s = p->share;
     struct queue *q = s->queue;
     uint32_t weight = s->owner == NULL ? 1 : s->owner->set.weight;
+    bool out = must_leave(s);
+    if (out)
+        leave(s);
+    /* While its handler was closed it was idle, as far as it goes. */
+    if (s->virtual_time < p->strand->reopened_at)
+        s->virtual_time = p->strand->reopened_at;
     if (q->virtual_now < s->virtual_time)
         q->virtual_now = s->virtual_time;
     s->virtual_time += COST_UNIT * cost / (weight == 0 ? 1 : weight);
     s->turn = ++q->turns;
+    if (out)
+        come_back(s);
 }
 
-void share_refund(struct share *s, uint32_t cost)
+void share_refund(struct part *p, uint32_t cost)
 {
+    struct share *s = p->share;
     uint32_t weight = s->owner == NULL ? 1 : s->owner->set.weight;
     uint64_t paid = COST_UNIT * cost / (weight == 0 ? 1 : weight);
+    leave(s);
     s->virtual_time = s->virtual_time > paid ? s->virtual_time - paid : 0;
-    if (heap_in(&s->in_queue))
-        heap_changed(&s->queue->shares, &s->in_queue);
-}
-
-void share_free(struct map_node *n, void *ud)
-{
-    (void)ud;
-    struct share *s = CONTAINER_OF(n, struct share, by_what);
-    heap_release(&s->lanes);
-    mem_free(s);
+    come_back(s);
 }

@@ -79,7 +79,7 @@ void handler_refresh(struct engine *e, struct handler *h, struct now now)
     bool open = h->set.paused == 0 && breaker_allows(h);
     if (open == h->open)
         return;
-    handler_open(e, h, open);
+    handler_open(h, open);
     if (open)
         tell_opened(e, h, now);
 }

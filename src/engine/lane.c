@@ -8,10 +8,11 @@
  *      lease   --> head of the window; refill from the bound when it runs out
  *
  * Invariants:
- *  1. A lane is in its share's heap if and only if it has work (or may have:
- *     unread) and its handler is open; a share is in its queue's heap if and
- *     only if it has such a lane. One that has work and stands in no heap is
- *     in its queue's list `closed`.
+ *  1. A lane is in its part's heap if and only if it has work (or may have:
+ *     unread); of a parked one limit.h says more. A part is in its strand's
+ *     heap if and only if it has such a lane, a strand in its queue's if and
+ *     only if it has such a part and its handler is open. A parked lane with
+ *     work that stands in no heap is in its queue's list `closed`.
  *  2. The stored head is never above a row of the lane.
  */
 #include "engine/core.h"
@@ -50,7 +51,7 @@ static uint64_t lane_hash(const struct lane_key *k)
 void lanes_init(struct engine *e)
 {
     map_init(&e->lanes_by_what, lane_is);
-    map_init(&e->shares_by_what, share_is);
+    shares_init(e);
 }
 
 /* --- order --------------------------------------------------------------- */
@@ -169,7 +170,7 @@ static struct lane *lane_new(struct engine *e, const struct lane_key *k,
     l->owner = o;
     l->scheme = k->scheme;
     l->age_ms = k->age_ms;
-    l->share = share_for(e, l->queue, o);
+    l->part = part_for(e, l->queue, l->handler, o);
     window_init(&l->window);
     map_add(&e->lanes_by_what, &l->by_what, lane_hash(k));
     e->lanes = names_array(e->lanes, &e->lanes_n, id);
@@ -271,13 +272,12 @@ void lanes_free(struct engine *e)
     }
     FREE(&e->lanes);
     map_release(&e->lanes_by_what);
-    map_each(&e->shares_by_what, share_free, NULL);
-    map_release(&e->shares_by_what);
+    shares_free(e);
 }
 
 /* --- heaps --------------------------------------------------------------- */
 
-/* Its handler or its name is closed: its queue knows it nevertheless. */
+/* Its name is closed: its queue knows it nevertheless. */
 static void lane_closed(struct lane *l, bool closed)
 {
     if (closed == list_linked(&l->closed))
@@ -288,139 +288,103 @@ static void lane_closed(struct lane *l, bool closed)
         list_remove(&l->closed);
 }
 
-static bool lane_open(const struct lane *l)
-{
-    return l->handler->open && (l->limit == NULL || l->limit->open);
-}
-
 void lane_update(struct engine *e, struct lane *l)
 {
-    struct share *s = l->share;
-    struct queue *q = l->queue;
-    bool work = !window_nothing(&l->window) && !lane_dead(l), any = work;
+    struct heap *lanes = &l->part->lanes;
+    bool work = !window_nothing(&l->window) && !lane_dead(l);
     if (l->limit != NULL) {
+        bool any = work;
         work = park_arm(e, l, work);
-    } else if (!work) {
-        list_remove(&l->shut);
-    } else if (!lane_open(l)) {
-        if (!list_linked(&l->shut))
-            list_append(&l->handler->shut_lanes, &l->shut);
-        work = false;
+        lane_closed(l, any && !work);
     }
-    lane_closed(l, any && !work);
     if (!work)
-        heap_remove(&s->lanes, &l->in_share);
-    else if (heap_in(&l->in_share))
-        heap_changed(&s->lanes, &l->in_share);
+        heap_remove(lanes, &l->in_part);
+    else if (heap_in(&l->in_part))
+        heap_changed(lanes, &l->in_part);
     else
-        heap_add(&s->lanes, &l->in_share);
-
-    share_band(s);
-    if (s->lanes.len == 0) {
-        heap_remove(&q->shares, &s->in_queue);
-    } else if (heap_in(&s->in_queue)) {
-        heap_changed(&q->shares, &s->in_queue);
-    } else {
-        share_arrive(s);
-        heap_add(&q->shares, &s->in_queue);
-    }
+        heap_add(lanes, &l->in_part);
+    part_update(l->part);
 }
 
 /* A handler is paused or resumed, or its breaker moves: nothing else does. */
-void handler_open(struct engine *e, struct handler *h, bool open)
+void handler_open(struct handler *h, bool open)
 {
+    if (open == h->open)
+        return;
     h->open = open;
-    if (!open)
-        return; /* its lanes are put aside when they are next looked at */
-    struct list *it;
-    while ((it = list_pop(&h->shut_lanes)) != NULL)
-        lane_update(e, CONTAINER_OF(it, struct lane, shut));
+    LIST_FOR (it, &h->strands) {
+        struct strand *s = CONTAINER_OF(it, struct strand, in_handler);
+        if (open)
+            s->reopened_at = s->queue->virtual_now;
+        strand_update(s);
+    }
 }
 
-static bool handler_wanted(const struct lane *l, struct handler *const *list,
-                           uint32_t n)
+static struct lane *strand_top(const struct strand *s)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i] == l->handler)
-            return true;
-    return false;
+    const struct part *p =
+        CONTAINER_OF(heap_top(&s->parts), struct part, in_strand);
+    return CONTAINER_OF(heap_top(&p->lanes), struct lane, in_part);
 }
 
-/* The best open lane of a share; lanes whose handler was closed meanwhile are
- * put aside. */
-static struct lane *share_pick(struct engine *e, struct share *s,
-                               struct handler *const *handlers, uint32_t n)
+/* The best strand; parked lanes whose name was closed meanwhile are put
+ * aside. */
+static struct lane *pick_any(struct engine *e, const struct queue *q)
 {
-    if (n == 0) {
-        struct heap_node *top;
-        while ((top = heap_top(&s->lanes)) != NULL) {
-            struct lane *l = CONTAINER_OF(top, struct lane, in_share);
-            if (lane_open(l))
-                return l;
-            lane_update(e, l);
-        }
-        return NULL;
+    struct heap_node *top;
+    while ((top = heap_top(&q->open)) != NULL) {
+        struct lane *l = strand_top(CONTAINER_OF(top, struct strand, in_open));
+        if (l->limit == NULL || l->limit->open)
+            return l;
+        lane_update(e, l);
     }
-    struct lane *best = NULL;
-    for (size_t i = 0; i < s->lanes.len; i++) {
-        struct lane *l = CONTAINER_OF(s->lanes.nodes[i], struct lane, in_share);
-        if (lane_open(l) && handler_wanted(l, handlers, n) &&
-            (best == NULL || lane_head_order(l) < lane_head_order(best)))
-            best = l;
-    }
-    return best;
+    return NULL;
 }
 
 struct lane *lane_pick(struct engine *e, struct queue *q,
                        struct handler *const *handlers, uint32_t n)
 {
-    if (n == 0) {
-        struct heap_node *top;
-        while ((top = heap_top(&q->shares)) != NULL) {
-            struct share *s = CONTAINER_OF(top, struct share, in_queue);
-            struct lane *l = share_pick(e, s, handlers, n);
-            if (l != NULL)
-                return l;
-        }
-        return NULL;
-    }
-    struct share *best_share = NULL;
     struct lane *best = NULL;
-    for (size_t i = 0; i < q->shares.len; i++) {
-        struct share *s =
-            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
-        if (best_share != NULL &&
-            !share_less(&s->in_queue, &best_share->in_queue))
-            continue;
-        struct lane *l = share_pick(e, s, handlers, n);
-        if (l != NULL) {
-            best = l;
-            best_share = s;
+    if (n == 0)
+        return pick_any(e, q);
+    for (uint32_t i = 0; i < n; i++) {
+        struct strand *s = strand_find(e, q, handlers[i]);
+        while (s != NULL && heap_in(&s->in_open)) {
+            struct lane *l = strand_top(s);
+            if (l->limit != NULL && !l->limit->open) {
+                lane_update(e, l);
+                continue;
+            }
+            if (best == NULL ||
+                part_less(&l->part->in_strand, &best->part->in_strand))
+                best = l;
+            break;
         }
     }
     return best;
 }
 
-/* Their keys all change at once: out with all of them, then in again. */
-void lanes_reorder(struct engine *e, struct queue *q,
-                   const struct rec_queue *set)
+void lanes_reorder(struct queue *q)
 {
-    while (q->shares.len > 0) {
-        struct share *s =
-            CONTAINER_OF(q->shares.nodes[0], struct share, in_queue);
-        while (s->lanes.len > 0) {
-            struct lane *l =
-                CONTAINER_OF(s->lanes.nodes[0], struct lane, in_share);
-            heap_remove(&s->lanes, &l->in_share);
-            list_append(&q->reordering, &l->shut);
+    LIST_FOR (it, &q->strands)
+        strand_reorder(CONTAINER_OF(it, struct strand, in_queue));
+    heap_rebuild(&q->open);
+}
+
+uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most)
+{
+    uint32_t n = 0;
+    LIST_FOR (it, &q->strands) {
+        const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
+        for (size_t i = 0; i < s->parts.len && n < most; i++) {
+            const struct part *p =
+                CONTAINER_OF(s->parts.nodes[i], struct part, in_strand);
+            for (size_t k = 0; k < p->lanes.len && n < most; k++)
+                out[n++] =
+                    CONTAINER_OF(p->lanes.nodes[k], struct lane, in_part);
         }
-        heap_remove(&q->shares, &s->in_queue);
     }
-    q->set = *set;
-    q->default_lane = NULL;
-    struct list *it;
-    while ((it = list_pop(&q->reordering)) != NULL)
-        lane_update(e, CONTAINER_OF(it, struct lane, shut));
+    return n;
 }
 
 /* --- members ------------------------------------------------------------- */
@@ -449,10 +413,9 @@ void lane_free(struct engine *e, struct lane *l)
     char name[4];
     struct key k;
     ASSERT(lane_dead(l) && window_nothing(&l->window));
-    ASSERT(!heap_in(&l->in_share));
+    ASSERT(!heap_in(&l->in_part));
     store_del(e->store, FAMILY_NAMED,
               key_named(&k, NAMED_LANE, name_u32(l->id, name)));
-    list_remove(&l->shut);
     list_remove(&l->closed);
     list_remove(&l->touched);
     map_remove(&e->lanes_by_what, &l->by_what);

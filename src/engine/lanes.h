@@ -45,13 +45,14 @@ void lane_take(struct engine *e, struct lane *l, struct member *m);
 void lane_remove(struct engine *e, struct job *j);
 void lane_touch(struct engine *e, struct lane *l);
 /* All heaps of the queue anew: its order has changed. */
-void lanes_reorder(struct engine *e, struct queue *q,
-                   const struct rec_queue *set);
+void lanes_reorder(struct queue *q);
 /* The best lane of the queue that is open and not empty, for one of the
  * handlers (n = 0: any); NULL if none. */
 struct lane *lane_pick(struct engine *e, struct queue *q,
                        struct handler *const *handlers, uint32_t n);
-void handler_open(struct engine *e, struct handler *h, bool open);
+/* Up to `most` lanes with work, also of closed handlers, in no order. */
+uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most);
+void handler_open(struct handler *h, bool open);
 /* Heads that are to be written once a tick. */
 void lanes_commit(struct engine *e);
 MUST_USE enum err lane_load_row(struct engine *e, struct slice key,
@@ -60,16 +61,27 @@ void lanes_free(struct engine *e);
 
 /* --- fair.c: shares of owners --------------------------------------------- */
 
-bool share_is(const struct map_node *n, const void *key);
-void share_free(struct map_node *n, void *ud);
-struct share *share_for(struct engine *e, struct queue *q, struct owner *o);
-bool share_less(const struct heap_node *a, const struct heap_node *b);
-void share_arrive(struct share *s); /* it has work again */
-/* It is served: lane_update() must follow, which puts it in its new place. */
-void share_charge(struct share *s, uint32_t cost);
+void shares_init(struct engine *e);
+void shares_free(struct engine *e);
+/* Found or made, with its share and its strand. */
+struct part *part_for(struct engine *e, struct queue *q, struct handler *h,
+                      struct owner *o);
+/* NULL: the queue never had a job of the handler. */
+struct strand *strand_find(const struct engine *e, const struct queue *q,
+                           const struct handler *h);
+bool part_less(const struct heap_node *a, const struct heap_node *b);
+bool strand_less(const struct heap_node *a, const struct heap_node *b);
+/* Its lanes, or the head of the best of them, have changed: to its place. */
+void part_update(struct part *p);
+/* The handler was opened or closed. */
+void strand_update(struct strand *s);
+/* The queue's order has changed: queue.open is to be rebuilt afterwards. */
+void strand_reorder(struct strand *s);
+/* The share is served: lane_update() of a lane of this part must follow, which
+ * puts it in its new place. */
+void share_charge(struct part *p, uint32_t cost);
 /* It was not, after all. */
-void share_refund(struct share *s, uint32_t cost);
-void share_band(struct share *s);
+void share_refund(struct part *p, uint32_t cost);
 
 /* --- place.c: where a job stands ------------------------------------------ */
 

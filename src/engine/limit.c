@@ -676,7 +676,7 @@ static const char *check_group(const struct park_group *g)
     LIST_FOR (it, &g->lanes) {
         const struct lane *l = CONTAINER_OF(it, struct lane, in_group);
         bool work = !window_nothing(&l->window) && !lane_dead(l);
-        if (l->armed != heap_in(&l->in_share))
+        if (l->armed != heap_in(&l->in_part))
             return "a parked lane is armed and stands in no heap, or not";
         if (work && !l->armed && !list_linked(&l->shut))
             return "a parked lane with jobs is in no list";
@@ -684,7 +684,7 @@ static const char *check_group(const struct park_group *g)
     }
     if (armed != g->armed_n)
         return "the armed lanes of a group are miscounted";
-    if (g->limit->open && shut && armed == 0 && g->handler->open)
+    if (g->limit->open && shut && armed == 0)
         return "an open limit has parked jobs that nobody will wake";
     return NULL;
 }

@@ -6,7 +6,7 @@
  * A job names up to four limits. A rule applies to each name that its pattern
  * matches, by itself. A job that finds one of its names full moves under that
  * name, into the parked lane (name, lane), which is a lane with a window like
- * any other: it stands in its share's heap while the name is open, and jobs are
+ * any other: it stands in its part's heap while the name is open, and jobs are
  * leased from it. Nothing moves back.
  *
  *      lane --- full: A ---> (A, lane) --- A open, full: B ---> (B, lane) --->
@@ -24,8 +24,8 @@
  *
  * Invariants (limits_check()):
  *  1. running and reserved equal a recount.
- *  2. A parked lane with jobs is in its share's heap (armed), or in its group's
- *     list `shut`, or its handler is closed and it is in that list.
+ *  2. A parked lane with jobs is in its part's heap (armed), or in its group's
+ *     list `shut`.
  *  3. The law of wake-ups: in an open limit, each group with a lane in `shut`
  *     has an armed lane. A limit that is closed by time alone and has
  *     parked jobs has a `due` row no later than that time.
@@ -184,7 +184,7 @@ struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base);
 /* Its base is dead: the window goes, and with the end of the tick the lane. */
 void park_forget(struct engine *e, struct slice name, struct lane *base);
 void park_free(struct engine *e, struct lane *l);
-/* May this parked lane stand in its share's heap? Keeps the lists. */
+/* May this parked lane stand in its part's heap? Keeps the lists. */
 bool park_arm(struct engine *e, struct lane *l, bool work);
 /* The limit has opened: lanes into heaps, waiters awake. */
 void park_open(struct engine *e, struct limit *l, struct now now);

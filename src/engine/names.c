@@ -216,10 +216,10 @@ static struct queue *queue_new(struct engine *e, struct slice name)
     struct queue *q = NEW(struct queue);
     q->name = slice_of(mem_dup(name), name.len);
     q->slot = key_slot(name);
-    heap_init(&q->shares, share_less);
+    heap_init(&q->open, strand_less);
+    list_init(&q->strands);
     list_init(&q->waiters);
     list_init(&q->closed);
-    list_init(&q->reordering);
     map_add(&e->queues_by_name, &q->by_name, hash64(name));
     e->stats.queues++;
     return q;
@@ -233,7 +233,7 @@ static struct handler *handler_new(struct engine *e, struct slice name,
     h->set.id = id;
     h->open = true;
     breaker_defaults(&h->breaker.set);
-    list_init(&h->shut_lanes);
+    list_init(&h->strands);
     map_add(&e->handlers_by_name, &h->by_name, hash64(name));
     e->handlers = array_for(e->handlers, &e->handlers_n, id);
     ASSERT(e->handlers[id] == NULL);
@@ -370,7 +370,7 @@ static void queue_free(struct map_node *n, void *ud)
     struct queue *q = CONTAINER_OF(n, struct queue, by_name);
     struct engine *e = ud;
     map_remove(&e->queues_by_name, &q->by_name);
-    heap_release(&q->shares);
+    heap_release(&q->open);
     name_free(&q->name);
     mem_free(q);
 }
@@ -380,7 +380,7 @@ void queue_unwanted(struct engine *e, struct queue *q)
     if (q->wanted > 0 || q->set.id != 0)
         return;
     ASSERT(!list_linked(&q->touched) && list_empty(&q->waiters));
-    ASSERT(q->gate == NULL && q->shares.len == 0);
+    ASSERT(q->gate == NULL && list_empty(&q->strands));
     e->stats.queues--;
     queue_free(&q->by_name, e);
 }

@@ -59,7 +59,7 @@ struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base)
     p->queue = base->queue;
     p->handler = base->handler;
     p->owner = base->owner;
-    p->share = base->share;
+    p->part = base->part;
     p->scheme = base->scheme;
     p->age_ms = base->age_ms;
     p->limit = l;
@@ -83,7 +83,7 @@ void park_free(struct engine *e, struct lane *p)
     struct park_group *g = p->group;
     struct limit *l = p->limit;
     ASSERT(window_nothing(&p->window));
-    ASSERT(!heap_in(&p->in_share));
+    ASSERT(!heap_in(&p->in_part));
     ASSERT(!p->armed);
     list_remove(&p->shut);
     list_remove(&p->closed);
@@ -125,7 +125,7 @@ static void arm_next(struct engine *e, struct park_group *g)
 bool park_arm(struct engine *e, struct lane *p, bool work)
 {
     struct park_group *g = p->group;
-    bool open = p->handler->open && p->limit->open;
+    bool open = p->limit->open;
     if (work && open && (p->armed || g->armed_n < PARK_ARMED)) {
         if (!p->armed) {
             list_remove(&p->shut);
@@ -142,11 +142,10 @@ bool park_arm(struct engine *e, struct lane *p, bool work)
     if (!work)
         list_remove(&p->shut);
     else if (!list_linked(&p->shut))
-        list_append(p->handler->open ? &g->shut : &p->handler->shut_lanes,
-                    &p->shut);
+        list_append(&g->shut, &p->shut);
     if (was && open) {
         /* It ran empty: the heap must not hold it while others enter. */
-        heap_remove(&p->share->lanes, &p->in_share);
+        heap_remove(&p->part->lanes, &p->in_part);
         arm_next(e, g);
     }
     return false;

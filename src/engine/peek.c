@@ -21,18 +21,6 @@ static int earlier(const void *a, const void *b)
 }
 
 /* Lanes are noted first: a refill moves them in their heaps. */
-static uint32_t lanes_of(const struct queue *q, struct lane **out)
-{
-    uint32_t n = 0;
-    for (size_t i = 0; i < q->shares.len; i++) {
-        struct share *s =
-            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
-        for (size_t k = 0; k < s->lanes.len && n < LANES_MAX; k++)
-            out[n++] = CONTAINER_OF(s->lanes.nodes[k], struct lane, in_share);
-    }
-    return n;
-}
-
 static enum err refill(struct engine *e, struct gather *g, struct lane **lanes,
                        uint32_t n, struct errbuf *err)
 {
@@ -73,7 +61,7 @@ enum err engine_peek(struct engine *e, struct gather *g, struct slice queue,
     struct queue *q = queue_find(e, queue);
     if (q == NULL || !q->stored)
         return err_set(err, ERR_NOTFOUND, "no such queue");
-    uint32_t n = lanes_of(q, lanes), found = 0;
+    uint32_t n = lanes_of(q, lanes, LANES_MAX), found = 0;
     enum err rc = refill(e, g, lanes, n, err);
     if (rc != ERR_OK)
         return rc;

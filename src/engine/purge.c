@@ -85,12 +85,15 @@ uint64_t purge_begin(struct engine *e, struct queue *q)
     watermark_set(e, q, e->lane_last);
     watermark_store(e, q);
     q->default_lane = NULL;
-    while (q->shares.len > 0) {
-        struct heap_node *last = q->shares.nodes[q->shares.len - 1];
-        struct share *s = CONTAINER_OF(last, struct share, in_queue);
-        while (s->lanes.len > 0)
-            lane_update(e, CONTAINER_OF(s->lanes.nodes[s->lanes.len - 1],
-                                        struct lane, in_share));
+    LIST_FOR (it, &q->strands) {
+        struct heap *parts = &CONTAINER_OF(it, struct strand, in_queue)->parts;
+        while (parts->len > 0) {
+            struct heap *lanes = &CONTAINER_OF(parts->nodes[parts->len - 1],
+                                               struct part, in_strand)
+                                      ->lanes;
+            struct heap_node *last = lanes->nodes[lanes->len - 1];
+            lane_update(e, CONTAINER_OF(last, struct lane, in_part));
+        }
     }
     return n;
 }

@@ -4,22 +4,17 @@
 #include <stdlib.h>
 
 #define AGE_MS_MAX ((uint64_t)86400 * 1000)
+#define LANES_SHOWN 128 /* are looked at for the oldest job */
 
 static uint64_t oldest_ready(const struct queue *q)
 {
+    struct lane *lanes[LANES_SHOWN]; /* of many owners: an estimate */
+    uint32_t n = lanes_of(q, lanes, LANES_SHOWN);
     uint64_t oldest = 0;
-    for (size_t i = 0; i < q->shares.len; i++) {
-        const struct share *s =
-            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
-        for (size_t k = 0; k < s->lanes.len && k < 16; k++) {
-            const struct lane *l =
-                CONTAINER_OF(s->lanes.nodes[k], struct lane, in_share);
-            const struct member *m = window_head(&l->window);
-            if (m != NULL && (oldest == 0 || m->since_ms < oldest))
-                oldest = m->since_ms;
-        }
-        if (i == 64)
-            break; /* of many owners: an estimate */
+    for (uint32_t i = 0; i < n; i++) {
+        const struct member *m = window_head(&lanes[i]->window);
+        if (m != NULL && (oldest == 0 || m->since_ms < oldest))
+            oldest = m->since_ms;
     }
     return oldest;
 }
@@ -200,11 +195,11 @@ enum err engine_queue_set(struct engine *e, struct slice queue,
                        (unsigned)e->config.names_max);
     struct rec_queue set = q->set;
     settings_take(&set, s);
-    bool reorder = set.order != q->set.order || set.age_ms != q->set.age_ms ||
-                   set.fair != q->set.fair;
-    if (reorder)
-        lanes_reorder(e, q, &set);
+    bool reorder = set.order != q->set.order || set.age_ms != q->set.age_ms;
     q->set = set;
+    q->default_lane = NULL; /* arrivals may belong elsewhere now */
+    if (reorder)
+        lanes_reorder(q);
     queue_store(e, q);
     if (set.concurrency > 0 || set.rate > 0 || q->gate != NULL) {
         struct limit *l = queue_gate(e, q);
@@ -234,8 +229,9 @@ enum err engine_queue_drop(struct engine *e, struct slice queue, struct now now,
     enum err rc = engine_purge(e, queue, now, chore, err);
     if (rc != ERR_OK)
         return rc;
-    struct rec_queue set = {.id = q->set.id};
-    lanes_reorder(e, q, &set);
+    q->set = (struct rec_queue){.id = q->set.id};
+    q->default_lane = NULL;
+    lanes_reorder(q);
     queue_store(e, q);
     q->totals = (struct rec_counts){0};
     queue_touch(e, q);
@@ -249,56 +245,52 @@ enum err engine_queue_drop(struct engine *e, struct slice queue, struct now now,
 
 /* --- MAXLEN -------------------------------------------------------------- */
 
-#define LOOKED_AT 1024 /* members, to find the oldest */
+#define LANES_SEEN 1024
+#define MEMBERS_SEEN 1024
 
-struct oldest {
-    struct id id;
-    uint64_t since_ms; /* UINT64_MAX: none yet */
-    uint32_t looked;
-};
-
-static void look_for_oldest(struct oldest *o, const struct lane *l)
+/* Whether they may run now or not. */
+static uint32_t lanes_with_work(const struct queue *q, struct lane **out,
+                                uint32_t most)
 {
-    for (uint32_t n = 0; n < l->window.len && o->looked < LOOKED_AT; n++) {
-        const struct member *m = window_at(&l->window, n);
-        o->looked++;
-        if (m->since_ms >= o->since_ms)
-            continue;
-        o->since_ms = m->since_ms;
-        o->id = m->id;
+    uint32_t n = lanes_of(q, out, most);
+    LIST_FOR (it, &q->closed) {
+        if (n == most)
+            break;
+        out[n++] = CONTAINER_OF(it, struct lane, closed);
     }
+    return n;
 }
 
-/* The job that has been ready for longest among those in memory, whether it may
- * run now or not; of one priority that is the oldest of all. */
+/* The job that has been ready for longest among those in memory; of one
+ * priority that is the oldest of all. */
 static bool oldest_of(const struct queue *q, struct id *id)
 {
-    struct oldest o = {.since_ms = UINT64_MAX};
-    for (size_t i = 0; i < q->shares.len && o.looked < LOOKED_AT; i++) {
-        const struct share *s =
-            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
-        for (size_t k = 0; k < s->lanes.len && o.looked < LOOKED_AT; k++)
-            look_for_oldest(
-                &o, CONTAINER_OF(s->lanes.nodes[k], struct lane, in_share));
+    struct lane *lanes[LANES_SEEN];
+    uint32_t lanes_n = lanes_with_work(q, lanes, LANES_SEEN), looked = 0;
+    uint64_t since = UINT64_MAX;
+    for (uint32_t i = 0; i < lanes_n; i++) {
+        const struct window *w = &lanes[i]->window;
+        for (uint32_t n = 0; n < w->len && looked < MEMBERS_SEEN; n++) {
+            const struct member *m = window_at(w, n);
+            looked++;
+            if (m->since_ms >= since)
+                continue;
+            since = m->since_ms;
+            *id = m->id;
+        }
     }
-    LIST_FOR (it, &q->closed) {
-        if (o.looked >= LOOKED_AT)
-            break;
-        look_for_oldest(&o, CONTAINER_OF(it, struct lane, closed));
-    }
-    *id = o.id;
-    return o.since_ms != UINT64_MAX;
+    return since != UINT64_MAX;
 }
 
 /* The lane to look at first, with members in memory if it has any: the one that
- * would be leased from, or, if none may be, a closed one. */
+ * would be leased from, or, if none may be, another. */
 static enum err read_first(struct engine *e, struct gather *g, struct queue *q,
                            struct errbuf *err)
 {
     for (;;) {
         struct lane *l = lane_pick(e, q, NULL, 0);
-        if (l == NULL && !list_empty(&q->closed))
-            l = CONTAINER_OF(list_first(&q->closed), struct lane, closed);
+        if (l == NULL)
+            (void)lanes_with_work(q, &l, 1);
         if (l == NULL || !window_unread(&l->window))
             return ERR_OK;
         enum err rc = lane_refill(e, g, l, err);

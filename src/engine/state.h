@@ -41,20 +41,21 @@ struct queue {
     struct rec_counts totals;
     uint64_t counts[JOB_STATES]; /* live states */
     struct list touched;         /* in engine.touched_queues */
-    struct heap shares;          /* those that have open lanes with work */
+    struct heap open;            /* strands with work that may run */
+    struct list strands;         /* all with work: struct strand.in_queue */
+    uint32_t shares_n;           /* that have work */
     struct share *plain;         /* of jobs without owner, or not fair */
     struct lane *default_lane;   /* plain, handler of the queue's name */
     struct handler *default_handler;
     struct list waiters; /* struct spot, FIFO */
     uint32_t waiters_n;
-    uint32_t wanted;        /* by so many waiters, in line or woken */
-    uint64_t virtual_now;   /* fair: the share served last */
-    uint64_t turns;         /* given to shares */
-    struct limit *gate;     /* its own concurrency and rate, or NULL */
-    struct list sifting;    /* in engine.sifting: see park_sift() */
-    struct list closed;     /* struct lane.closed: work, but in no heap */
-    struct list reordering; /* struct lane.shut, for the moment */
-    uint64_t pace_from_ms;  /* leases since then: for estimates */
+    uint32_t wanted;       /* by so many waiters, in line or woken */
+    uint64_t virtual_now;  /* fair: the share served last */
+    uint64_t turns;        /* given to shares */
+    struct limit *gate;    /* its own concurrency and rate, or NULL */
+    struct list sifting;   /* in engine.sifting: see park_sift() */
+    struct list closed;    /* struct lane.closed: parked, and in no heap */
+    uint64_t pace_from_ms; /* leases since then: for estimates */
     uint32_t pace_n, pace_before;
     uint64_t ready_told_ms;
     uint32_t purged; /* its lanes up to this number are dead: purge.c */
@@ -78,7 +79,7 @@ struct handler {
     struct buf row;
     struct job_options *defaults; /* HANDLER.SET, or NULL */
     bool open;                    /* false: paused, or its breaker is open */
-    struct list shut_lanes;       /* struct lane, taken out of their shares */
+    struct list strands;          /* struct strand.in_handler */
     struct breaker breaker;
 };
 
@@ -99,25 +100,49 @@ struct live_block {
     uint64_t n[LIVE_BLOCK];
 };
 
+/* A queue's lanes of one handler: whatever they hold, one step opens and closes
+ * them. */
+struct strand {
+    struct map_node by_what;
+    struct heap_node in_open; /* queue.open */
+    struct queue *queue;
+    struct handler *handler;
+    struct heap parts;    /* those with work */
+    uint64_t reopened_at; /* queue.virtual_now when its handler last opened */
+    struct list in_queue, in_handler;
+};
+
+/* What is both of a share and of a strand. */
+struct part {
+    struct heap_node in_strand;
+    uint64_t band, head; /* of its best job, as of part_update() */
+    struct share *share;
+    struct strand *strand;
+    struct heap lanes; /* those with work that no name holds back, the least
+                          head on top */
+    struct list in_share;
+    struct map_node by_what;
+};
+
 /* A queue's lanes of one owner: they have one virtual time. */
 struct share {
     struct map_node by_what;
-    /* What the queue's heap compares lies together. */
-    struct heap_node in_queue;
-    uint64_t band; /* of its best job, as of lane_update() */
-    uint64_t virtual_time;
-    uint64_t turn; /* who came first to that time: see share_less() */
     struct queue *queue;
     struct owner *owner; /* or NULL */
-    struct heap lanes;   /* open and not empty, the least head on top */
+    struct list parts;   /* struct part.in_share */
+    uint32_t working;    /* of them, those with work */
+    uint64_t virtual_time;
+    uint64_t turn; /* who came first to that time: see part_less() */
+    /* Most have one part only: what part_less() reads lies together. */
+    struct part first;
 };
 
 struct lane {
     struct map_node by_what; /* queue, handler, owner, order scheme */
     /* What each lease looks at lies together. */
     struct window window;
-    struct heap_node in_share;
-    struct share *share;
+    struct heap_node in_part;
+    struct part *part;
     struct queue *queue;
     struct handler *handler;
     struct limit *limit;  /* under which it is parked; NULL: it is not */
@@ -128,10 +153,10 @@ struct lane {
     uint8_t scheme;
     uint64_t age_ms;
     struct owner *owner; /* or NULL */
-    struct list shut;    /* in handler.shut_lanes or group.shut */
     struct list closed;  /* in queue.closed */
     struct list touched; /* in engine.touched_lanes */
     /* of a parked lane */
+    struct list shut;  /* in group.shut */
     struct lane *base; /* where its jobs came from */
     struct park_group *group;
     struct list in_group;
@@ -229,7 +254,7 @@ struct engine {
     uint32_t queue_last; /* highest number of a queue */
     uint32_t lane_last;  /* of a lane; no number is given twice */
     uint32_t purged_queues;
-    struct map lanes_by_what, shares_by_what;
+    struct map lanes_by_what, shares_by_what, strands_by_what, parts_by_what;
     struct list touched_queues, touched_lanes, touched_counts, touched_lives;
 
     /* limits and what is parked under them (limit.h) */

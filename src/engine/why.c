@@ -77,25 +77,16 @@ static void count_lane(const struct lane *l, struct line *line)
         line->exact = false; /* more of them are on disk only */
 }
 
-static void count_share(const struct share *s, struct line *line)
-{
-    for (size_t i = 0; i < s->lanes.len; i++)
-        count_lane(CONTAINER_OF(s->lanes.nodes[i], struct lane, in_share),
-                   line);
-}
-
-#define SHARES_COUNTED 256
-
 /* Between owners the order is that of turns, so a place in a fair queue is one
  * in the owner's own line, and at least that. */
 static void count_line(const struct queue *q, struct line *line)
 {
-    line->exact = q->shares.len <= 1;
-    for (size_t i = 0; i < q->shares.len && i < SHARES_COUNTED; i++) {
-        const struct share *s =
-            CONTAINER_OF(q->shares.nodes[i], struct share, in_queue);
-        if (q->shares.len == 1 || s == line->share)
-            count_share(s, line);
+    line->exact = q->shares_n <= 1;
+    LIST_FOR (it, &line->share->parts) {
+        const struct part *p = CONTAINER_OF(it, struct part, in_share);
+        for (size_t i = 0; i < p->lanes.len; i++)
+            count_lane(CONTAINER_OF(p->lanes.nodes[i], struct lane, in_part),
+                       line);
     }
 }
 
@@ -157,7 +148,7 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
 {
     struct queue *q = j->queue;
     struct lane *l = j->parked != NULL ? j->parked : j->lane;
-    struct line line = {.queue = q, .share = l->share, .id = j->id};
+    struct line line = {.queue = q, .share = l->part->share, .id = j->id};
     enum breaker_state breaker;
     struct member self = {.order = j->order,
                           .since_ms = j->since_ms & WALL_MS_MAX,

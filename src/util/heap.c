@@ -74,6 +74,12 @@ void heap_changed(struct heap *h, struct heap_node *n)
     sift_down(h, n->index - 1);
 }
 
+void heap_rebuild(struct heap *h)
+{
+    for (size_t i = h->len / 2; i > 0; i--)
+        sift_down(h, i - 1);
+}
+
 void heap_remove(struct heap *h, struct heap_node *n)
 {
     if (n->index == 0)

@@ -31,6 +31,7 @@ void heap_release(struct heap *h);
 void heap_add(struct heap *h, struct heap_node *n);
 void heap_remove(struct heap *h, struct heap_node *n);  /* none = no-op */
 void heap_changed(struct heap *h, struct heap_node *n); /* its key changed */
+void heap_rebuild(struct heap *h);                      /* all keys have */
 
 static inline struct heap_node *heap_top(const struct heap *h)
 {

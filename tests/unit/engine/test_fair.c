@@ -1,4 +1,6 @@
 /* Fairness: turns by weight, aging, and many owners. */
+#include "engine/handlers.h"
+
 #include "rig.h"
 
 #include <stdio.h>
@@ -39,12 +41,15 @@ static void set_weight(struct rig *r, const char *owner, uint32_t weight)
         ERR_OK);
 }
 
-static void add_many(struct rig *r, const char *owner, uint32_t n)
+static void add_for(struct rig *r, const char *owner, const char *handler,
+                    uint32_t n)
 {
     static struct slice payloads[BATCH];
     static struct add_result results[BATCH];
-    struct job_options o = {.given = GIVEN(OWNER) | GIVEN(KEEP),
-                            .owner = slice_str(owner)};
+    struct job_options o = {.given =
+                                GIVEN(OWNER) | GIVEN(KEEP) | GIVEN(HANDLER),
+                            .owner = slice_str(owner),
+                            .handler = slice_str(handler)};
     for (uint32_t i = 0; i < BATCH; i++)
         payloads[i] = slice_str(owner);
     while (n > 0) {
@@ -57,12 +62,18 @@ static void add_many(struct rig *r, const char *owner, uint32_t n)
     }
 }
 
+static void add_many(struct rig *r, const char *owner, uint32_t n)
+{
+    add_for(r, owner, "q", n);
+}
+
 struct counted {
     const char *owners[4];
     uint32_t got[4], all;
     char tokens[BATCH][64];
     struct slice token[BATCH];
     uint32_t n;
+    const char *handler; /* of which alone; NULL: any */
 };
 
 static void on_lease(void *ud, const struct lease_view *v)
@@ -93,12 +104,15 @@ static void fetched(void *ud)
 static void serve(struct rig *r, struct counted *c, uint32_t n)
 {
     struct slice q = SLICE_LIT("q");
+    struct slice h = slice_str(c->handler == NULL ? "" : c->handler);
     memset(c->got, 0, sizeof(c->got));
     c->all = 0;
     while (c->all < n) {
         uint32_t left = n - c->all;
         struct lease_params p = {
             .queues = &q, .queues_n = 1, .count = left < 100 ? left : 100};
+        p.handlers = &h;
+        p.handlers_n = c->handler != NULL;
         c->n = 0;
         enum err rc = engine_lease(r->engine, r->gather, &p, r->now, on_lease,
                                    c, &r->err);
@@ -342,6 +356,58 @@ static void a_change_of_order_starves_nobody(void **state)
     assert_true(id_eq(&r->ids[0], &young));
 }
 
+static void turns_are_of_owners_whatever_the_handlers(void **state)
+{
+    struct rig *r = *state;
+    struct counted c = {.owners = {"a", "b", "c"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    r->check = true;
+    add_for(r, "a", "x", 60);
+    add_for(r, "a", "y", 60);
+    add_for(r, "a", "z", 60);
+    add_for(r, "b", "x", 60);
+    add_for(r, "b", "y", 60);
+    add_for(r, "c", "x", 60);
+    serve(r, &c, 60);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(c.got[i], 20);
+    /* What b and c got meanwhile is not forgotten when a worker comes who may
+     * have all. */
+    c.handler = "x";
+    serve(r, &c, 15);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(c.got[i], 5);
+    c.handler = "z";
+    serve(r, &c, 5);
+    assert_int_equal(c.got[0], 5);
+    c.handler = NULL;
+    serve(r, &c, 10);
+    assert_int_equal(c.got[0], 0);
+    assert_int_equal(c.got[1], 5);
+    assert_int_equal(c.got[2], 5);
+    serve(r, &c, 6);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(c.got[i], 2);
+}
+
+static void who_comes_back_with_its_handler_starts_at_the_present(void **state)
+{
+    struct rig *r = *state;
+    struct slice h = SLICE_LIT("h");
+    struct counted c = {.owners = {"a", "b"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    add_for(r, "a", "h", 300);
+    add_many(r, "b", 600);
+    assert_int_equal(engine_handler_pause(r->engine, h, true, r->now, &r->err),
+                     ERR_OK);
+    serve(r, &c, 200);
+    assert_int_equal(c.got[1], 200);
+    assert_int_equal(engine_handler_pause(r->engine, h, false, r->now, &r->err),
+                     ERR_OK);
+    serve(r, &c, 100);
+    assert_in_range(c.got[0], 49, 51);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +423,8 @@ int main(void)
         T(cancelling_many_of_one_owner_leaves_the_others_alone),
         T(aging_bounds_the_wait_of_the_lowest_priority),
         T(a_change_of_order_starves_nobody),
+        T(turns_are_of_owners_whatever_the_handlers),
+        T(who_comes_back_with_its_handler_starts_at_the_present),
 #undef T
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

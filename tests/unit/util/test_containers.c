@@ -58,6 +58,10 @@ static void a_heap_gives_its_members_in_order(void **state)
         heap_changed(&h, &items[i].heap);
     }
     heap_check(&h);
+    for (size_t i = 0; i < N; i++)
+        items[i].key = rng_below(&rng, 500);
+    heap_rebuild(&h);
+    heap_check(&h);
     uint64_t last = 0, n = 0;
     for (; heap_top(&h) != NULL; n++) {
         struct item *top = CONTAINER_OF(heap_top(&h), struct item, heap);
