@@ -92,7 +92,8 @@ MUST_USE enum err schedules_check(struct engine *e, struct errbuf *err);
 
 /* --- wait.c: those who wait for jobs -------------------------------------- */
 
-/* A job became ready: wake the first in line who may have it. */
+/* A job became ready: wake the first in line who may have it. With h == NULL
+ * something else changed: those for whom there is a job now. */
 void wait_wake(struct engine *e, struct queue *q, struct handler *h,
                uint64_t n);
 void wait_job_ended(struct engine *e, const struct id *id,

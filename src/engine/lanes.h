@@ -11,6 +11,12 @@ static inline bool lane_dead(const struct lane *l)
     return l->id <= l->queue->purged;
 }
 
+/* Nothing of the queue itself holds its jobs back. */
+static inline bool queue_open(const struct queue *q)
+{
+    return q->set.paused == 0 && (q->gate == NULL || q->gate->open);
+}
+
 /* --- lane.c: the lanes of a queue ----------------------------------------- */
 
 void lanes_init(struct engine *e);

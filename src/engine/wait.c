@@ -2,8 +2,10 @@
  * served), or for jobs to end.
  *
  * A waiter that is woken leaves its lines, but keeps its turn: if it asks again
- * and somebody was quicker, it stands where it stood. A wake-up that its waiter
- * cannot use (it is gone) goes to the next.
+ * and somebody was quicker, it stands where it stood. A wake-up that was not
+ * used up goes on as long as there is something left in the queue: to the first
+ * in line if the waiter is gone or has what it wanted, to the next behind it if
+ * it looked in vain. So it reaches whoever can use it, and comes to an end.
  */
 #include "engine/core.h"
 
@@ -52,8 +54,10 @@ static bool spot_wants(struct engine *e, const struct spot *s,
     const struct wait *w = s->wait;
     if (worker_draining(e, slice_of(w->worker, w->worker_len)))
         return false; /* it is passed over until it is resumed */
-    if (w->handlers_n == 0 || h == NULL)
+    if (w->handlers_n == 0)
         return true;
+    if (h == NULL) /* whatever there is: is there any for it? */
+        return lane_pick(e, s->queue, w->handlers, w->handlers_n) != NULL;
     for (uint32_t i = 0; i < w->handlers_n; i++)
         if (w->handlers[i] == h)
             return true;
@@ -97,14 +101,15 @@ static void wake(struct engine *e, struct wait *w)
     w->waiter->wake(w->waiter);
 }
 
-void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
+/* Those whose turn came after `turn`. */
+static void wake_behind(struct engine *e, struct queue *q, struct handler *h,
+                        uint64_t n, uint64_t turn)
 {
-    if (q->waiters_n == 0 || q->set.paused != 0 || (h != NULL && !h->open) ||
-        (q->gate != NULL && !q->gate->open))
+    if (q->waiters_n == 0 || !queue_open(q) || (h != NULL && !h->open))
         return; /* whoever opens it again wakes those in line */
     LIST_FOR (it, &q->waiters) {
         struct spot *s = CONTAINER_OF(it, struct spot, in);
-        if (!spot_wants(e, s, h))
+        if (s->wait->turn <= turn || !spot_wants(e, s, h))
             continue;
         /* The successor may be of the same waiter if it named a queue twice;
          * engine_wait_lease() refuses that. */
@@ -114,13 +119,20 @@ void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
     }
 }
 
-/* A wake-up that cannot be used goes to the next. */
-static void hand_on(struct engine *e, const struct wait *wait)
+void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
+{
+    wake_behind(e, q, h, n, 0);
+}
+
+/* The wake-up of `wait` goes to the next whose turn came after `turn`. A queue
+ * whose jobs are still being sifted wakes somebody by itself. */
+static void hand_on(struct engine *e, const struct wait *wait, uint64_t turn)
 {
     for (uint32_t i = 0; i < wait->spots_n; i++) {
         struct queue *q = wait->spots[i].queue;
-        if (q != NULL && q->waiters_n > 0 && lane_pick(e, q, NULL, 0) != NULL)
-            wait_wake(e, q, NULL, 1);
+        if (q != NULL && q->waiters_n > 0 && !list_linked(&q->sifting) &&
+            lane_pick(e, q, NULL, 0) != NULL)
+            wake_behind(e, q, NULL, 1, turn);
     }
 }
 
@@ -193,8 +205,8 @@ bool engine_wait_lease(struct engine *e, struct waiter *w,
             take_over(e, wait->spots[0].queue, wait);
     } else if (!wait->woken) {
         return true; /* still in line */
-    } else if (worker_draining(e, p->worker)) {
-        hand_on(e, wait); /* it began to drain with a wake-up in hand */
+    } else {
+        hand_on(e, wait, wait->turn);
     }
     wait->woken = false;
     for (uint32_t i = 0; i < wait->spots_n; i++)
@@ -261,7 +273,7 @@ void engine_unwait(struct engine *e, struct waiter *w)
     w->engine_private = NULL;
     leave_lines(e, wait);
     if (wait->woken && !wait->for_jobs)
-        hand_on(e, wait);
+        hand_on(e, wait, 0);
     for (uint32_t i = 0; i < wait->spots_n; i++) {
         struct queue *q = wait->spots[i].queue;
         if (q == NULL)

@@ -45,6 +45,22 @@ start_server {tags {jobs}} {
         assert_equal 0 [dict get [r queue.info q] paused]
         assert_equal OK [r queue.resume q]
     }
+    test {who may not use a wake-up is no hindrance to the next} {
+        r queue.set line CONCURRENCY 1
+        r job.add line x HANDLER c
+        set token [dict get [lindex [r job.lease line] 0] token]
+        r job.add line x HANDLER b
+        foreach words {{HANDLERS 1 a} {}} {
+            set c [client]
+            $c send job.lease line BLOCK 8000 {*}$words
+            lappend inline $c
+        }
+        wait_for {[dict get [r queue.info line] waiters] == 2}
+        r job.ack $token
+        assert_equal b [dict get [lindex [[lindex $inline 1] read] 0] handler]
+        assert_equal 1 [dict get [r queue.info line] waiters]
+        [lindex $inline 0] destroy
+    }
     test {queues take turns by weight} {
         r job.addm many 600 {*}[lrepeat 600 a]
         r job.addm few 600 {*}[lrepeat 600 b]

@@ -1,0 +1,188 @@
+/* Wake-ups: who stands in line hears of a job that it may have, also if others
+ * before it cannot use what they hear. */
+#include "engine/waiter.h"
+
+#include "rig.h"
+
+#include <string.h>
+
+#define CALLERS 8
+
+struct caller {
+    struct waiter waiter; /* first: wake() casts */
+    struct slice queues[2];
+    struct lease_params p;
+    struct slice handler;
+    bool woken;
+};
+
+struct line {
+    struct caller all[CALLERS];
+    uint32_t n;
+};
+
+static void wake(struct waiter *w)
+{
+    ((struct caller *)(void *)w)->woken = true;
+}
+
+/* Ask for one job; what is not there is waited for. True: it got one. */
+static bool ask(struct rig *r, struct caller *c)
+{
+    c->woken = false;
+    enum err rc = rig_lease_with(r, &c->p);
+    if (rc == ERR_EMPTY) {
+        engine_wait_lease(r->engine, &c->waiter, &c->p);
+        return false;
+    }
+    assert_int_equal(rc, ERR_OK);
+    engine_unwait(r->engine, &c->waiter);
+    return true;
+}
+
+/* One more caller, who finds nothing. `handler`: of which alone, or NULL. */
+static struct caller *stand(struct rig *r, struct line *l, const char *queue,
+                            const char *handler)
+{
+    struct caller *c = &l->all[l->n++];
+    c->waiter.wake = wake;
+    c->queues[0] = slice_str(queue);
+    c->handler = slice_str(handler == NULL ? "" : handler);
+    c->p = (struct lease_params){.queues = c->queues,
+                                 .queues_n = 1,
+                                 .count = 1,
+                                 .handlers = &c->handler,
+                                 .handlers_n = handler != NULL};
+    assert_false(ask(r, c));
+    return c;
+}
+
+/* Whoever was woken asks again, until nobody is. Returns how many got a job. */
+static uint32_t settle(struct rig *r, struct line *l)
+{
+    uint32_t got = 0;
+    for (uint32_t turns = 0, i = 0; i < l->n; turns++) {
+        assert_true(turns < 100);
+        if (l->all[i].woken) {
+            got += ask(r, &l->all[i]);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+    return got;
+}
+
+static void leave(struct rig *r, struct line *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        engine_unwait(r->engine, &l->all[i].waiter);
+}
+
+static struct add_result add(struct rig *r, const char *handler,
+                             const char *limit)
+{
+    struct job_options o = {.given = GIVEN(HANDLER),
+                            .handler = slice_str(handler)};
+    if (limit != NULL) {
+        o.given |= GIVEN(LIMIT);
+        o.limits[o.limits_n++] = slice_str(limit);
+    }
+    return rig_add(r, "q", "x", &o);
+}
+
+static void bound_queue(struct rig *r, uint32_t concurrency)
+{
+    struct queue_settings s = {.has_concurrency = true,
+                               .concurrency = concurrency};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+static void bound(struct rig *r, const char *limit, uint32_t concurrency)
+{
+    struct limit_rule s = {.has_concurrency = true, .concurrency = concurrency};
+    assert_int_equal(
+        engine_limit_set(r->engine, slice_str(limit), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+static void pause_queue(struct rig *r, bool on)
+{
+    assert_int_equal(
+        engine_queue_pause(r->engine, slice_str("q"), on, r->now, &r->err),
+        ERR_OK);
+    rig_step(r);
+}
+
+/* --- a wake-up that not everybody can use -------------------------------- */
+
+static void a_queue_that_is_free_again_wakes_who_may_have_its_job(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {0};
+    bound_queue(r, 1);
+    add(r, "c", NULL);
+    add(r, "b", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct slice first = r->token[0];
+    struct caller *a = stand(r, &l, "q", "a"), *any = stand(r, &l, "q", NULL);
+    assert_int_equal(rig_ack(r, first), ERR_OK);
+    assert_false(a->woken); /* there is nothing for it */
+    assert_true(any->woken);
+    assert_int_equal(settle(r, &l), 1);
+    assert_string_equal(r->handler, "b");
+    leave(r, &l);
+}
+
+static void resuming_a_queue_wakes_who_may_have_its_job(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {0};
+    pause_queue(r, true);
+    add(r, "b", NULL);
+    stand(r, &l, "q", "a");
+    stand(r, &l, "q", "b");
+    pause_queue(r, false);
+    assert_int_equal(settle(r, &l), 1);
+    leave(r, &l);
+}
+
+static void who_is_woken_in_vain_passes_it_on(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {0};
+    char text[64];
+    bound_queue(r, 1);
+    bound(r, "y", 1);
+    add(r, "c", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct slice first = slice_of(
+        memcpy(text, r->token[0].data, r->token[0].len), r->token[0].len);
+    add(r, "a", "y");
+    add(r, "b", NULL);
+    /* Only who leases a's job will see that its name is full by now. */
+    struct job_options o = {
+        .given = GIVEN(LIMIT), .limits = {SLICE_LIT("y")}, .limits_n = 1};
+    rig_add(r, "p", "x", &o);
+    assert_int_equal(rig_lease(r, "p", 1), 1);
+    struct caller *a = stand(r, &l, "q", "a"), *b = stand(r, &l, "q", "b");
+    assert_int_equal(rig_ack(r, first), ERR_OK);
+    assert_true(a->woken && !b->woken);
+    assert_int_equal(settle(r, &l), 1);
+    assert_string_equal(r->handler, "b");
+    leave(r, &l);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_queue_that_is_free_again_wakes_who_may_have_its_job),
+        T(resuming_a_queue_wakes_who_may_have_its_job),
+        T(who_is_woken_in_vain_passes_it_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
