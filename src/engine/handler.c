@@ -54,24 +54,14 @@ bool handler_says_permanent(const struct job *j, struct slice type)
 
 /* --- open or not --------------------------------------------------------- */
 
-/* Wake those in line who may have its jobs, but no more than may run; those who
- * may not block are told by the event of a job that waits. */
+/* Each queue's first in line may have its jobs, as many as may run: it is not
+ * known yet which queue they will come from. */
 static void tell_opened(struct engine *e, struct handler *h, struct now now)
 {
-    uint64_t left = breaker_room(h);
-    for (uint32_t i = 0; i < e->lanes_n && left > 0; i++) {
-        struct lane *l = e->lanes[i];
-        if (l == NULL || l->handler != h || window_nothing(&l->window))
-            continue;
-        const struct member *m = window_head(&l->window);
-        uint64_t n = l->queue->counts[JOB_READY];
-        n = n < left ? n : left;
-        left -= n;
-        if (m != NULL)
-            ready_told(e, l->queue, h, &m->id, now);
-        if (l->queue->waiters_n > 0 && n > 0)
-            wait_wake(e, l->queue, h, n);
-    }
+    uint64_t room = breaker_room(h);
+    LIST_FOR (it, &h->strands)
+        ready_again(e, CONTAINER_OF(it, struct strand, in_handler)->queue, h,
+                    room, now);
 }
 
 void handler_refresh(struct engine *e, struct handler *h, struct now now)

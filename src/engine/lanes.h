@@ -110,6 +110,10 @@ void place_none(struct engine *e, struct job *j, struct now now);
 /* A job is in a lane: wake a waiter, report. */
 void ready_told(struct engine *e, struct queue *q, struct handler *h,
                 const struct id *id, struct now now);
+/* What held back the queue's jobs (h: those of this handler) is gone: if one
+ * may be leased now, wake up to `n` waiters and report. */
+void ready_again(struct engine *e, struct queue *q, struct handler *h,
+                 uint64_t n, struct now now);
 
 /* --- ahead.c: reading what will be leased next ---------------------------- */
 

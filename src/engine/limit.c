@@ -571,7 +571,7 @@ bool limits_step(struct engine *e, struct now now, uint32_t ops)
         list_append(&queues, it);
     while ((it = list_pop(&queues)) != NULL) {
         struct queue *q = CONTAINER_OF(it, struct queue, sifting);
-        wait_wake(e, q, NULL, 1);
+        ready_again(e, q, NULL, 1, now);
     }
     if (e->scan_on) {
         struct errbuf err;

@@ -163,35 +163,18 @@ static uint64_t room_of(const struct limit *l, struct now now)
     return n == 0 ? 1 : n; /* what costs more than the burst */
 }
 
-static void wake_group(struct engine *e, struct park_group *g, uint64_t n,
-                       struct now now)
-{
-    const struct member *head = NULL;
-    LIST_FOR (it, &g->lanes) {
-        const struct lane *p = CONTAINER_OF(it, struct lane, in_group);
-        if (p->armed) {
-            head = window_head(&p->window);
-            break;
-        }
-    }
-    struct id none = {{0}};
-    ready_told(e, g->queue, g->handler, head == NULL ? &none : &head->id, now);
-    if (n > 1)
-        wait_wake(e, g->queue, g->handler, n - 1);
-}
-
 void park_open(struct engine *e, struct limit *l, struct now now)
 {
     uint64_t n = room_of(l, now);
     ASSERT(l->open);
     if (l->queue != NULL) {
-        wait_wake(e, l->queue, NULL, n);
+        ready_again(e, l->queue, NULL, n, now);
         return;
     }
     LIST_FOR (it, &l->groups) {
         struct park_group *g = CONTAINER_OF(it, struct park_group, in_limit);
         arm_next(e, g);
-        wake_group(e, g, n, now);
+        ready_again(e, g->queue, g->handler, n, now);
     }
     /* Another queue is the first to be woken next time. */
     struct list *first = list_pop(&l->groups);

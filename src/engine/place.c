@@ -20,10 +20,10 @@ void place_outlived(struct engine *e, struct job *j)
     j->order = lane_order(j->lane, j->priority, j->since_ms);
 }
 
-void ready_told(struct engine *e, struct queue *q, struct handler *h,
-                const struct id *id, struct now now)
+static void report_ready(struct engine *e, const struct queue *q,
+                         const struct handler *h, const struct id *id,
+                         struct now now)
 {
-    wait_wake(e, q, h, 1);
     if ((e->event_mask & EVENT_BIT(EVENT_JOB_READY)) != 0) { /* hot path */
         struct event ev = {.type = EVENT_JOB_READY,
                            .at_ms = now.wall_ms,
@@ -34,6 +34,28 @@ void ready_told(struct engine *e, struct queue *q, struct handler *h,
                            .handler_id = h->set.id};
         report_event(e, &ev);
     }
+}
+
+void ready_told(struct engine *e, struct queue *q, struct handler *h,
+                const struct id *id, struct now now)
+{
+    wait_wake(e, q, h, 1);
+    report_ready(e, q, h, id, now);
+}
+
+void ready_again(struct engine *e, struct queue *q, struct handler *h,
+                 uint64_t n, struct now now)
+{
+    static const struct id none; /* the row has not been read yet */
+    uint64_t waiting = q->counts[JOB_READY] + q->counts[JOB_PARKED];
+    struct lane *l = waiting == 0 || !queue_open(q)
+                         ? NULL
+                         : lane_pick(e, q, &h, h == NULL ? 0 : 1);
+    if (l == NULL)
+        return;
+    const struct member *m = window_head(&l->window);
+    report_ready(e, q, l->handler, m == NULL ? &none : &m->id, now);
+    wait_wake(e, q, h, n < waiting ? n : waiting);
 }
 
 enum job_state place_ready(struct engine *e, struct job *j, bool fresh,

@@ -113,7 +113,7 @@ enum err engine_queue_pause(struct engine *e, struct slice queue, bool paused,
                        .queue_id = q->set.id};
     report_event(e, &ev);
     if (!paused)
-        wait_wake(e, q, NULL, q->counts[JOB_READY] + q->counts[JOB_PARKED]);
+        ready_again(e, q, NULL, UINT64_MAX, now);
     return ERR_OK;
 }
 

@@ -61,6 +61,19 @@ start_server {tags {jobs}} {
         assert_equal 1 [dict get [r queue.info line] waiters]
         [lindex $inline 0] destroy
     }
+    test {workers that may not block hear of a queue that opens} {
+        r queue.set opens CONCURRENCY 1
+        r job.addm opens 2 a b
+        set token [dict get [lindex [r job.lease opens] 0] token]
+        assert_equal {} [r job.lease opens]
+        set c [client]
+        $c subscribe belfry:ready:opens
+        r job.ack $token
+        assert_equal {message belfry:ready:opens} [lrange [$c read] 0 1]
+        r queue.pause opens
+        r queue.resume opens
+        assert_equal {message belfry:ready:opens} [lrange [$c read] 0 1]
+    }
     test {queues take turns by weight} {
         r job.addm many 600 {*}[lrepeat 600 a]
         r job.addm few 600 {*}[lrepeat 600 b]

@@ -1,5 +1,6 @@
 /* Wake-ups: who stands in line hears of a job that it may have, also if others
- * before it cannot use what they hear. */
+ * before it cannot use what they hear; who may not block is told as well. */
+#include "engine/handlers.h"
 #include "engine/waiter.h"
 
 #include "rig.h"
@@ -116,6 +117,14 @@ static void pause_queue(struct rig *r, bool on)
     rig_step(r);
 }
 
+static void pause_handler(struct rig *r, const char *name, bool on)
+{
+    assert_int_equal(
+        engine_handler_pause(r->engine, slice_str(name), on, r->now, &r->err),
+        ERR_OK);
+    rig_step(r);
+}
+
 /* --- a wake-up that not everybody can use -------------------------------- */
 
 static void a_queue_that_is_free_again_wakes_who_may_have_its_job(void **state)
@@ -175,6 +184,88 @@ static void who_is_woken_in_vain_passes_it_on(void **state)
     leave(r, &l);
 }
 
+/* --- handlers ------------------------------------------------------------ */
+
+static void a_handler_that_is_resumed_wakes_for_parked_jobs(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {0};
+    bound(r, "x", 1);
+    add(r, "h", "x");
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct slice first = r->token[0];
+    assert_int_equal(add(r, "h", "x").state, JOB_PARKED);
+    pause_handler(r, "h", true);
+    struct caller *b = stand(r, &l, "q", NULL);
+    assert_int_equal(rig_ack(r, first), ERR_OK);
+    assert_false(b->woken);
+    pause_handler(r, "h", false);
+    assert_int_equal(settle(r, &l), 1);
+    leave(r, &l);
+}
+
+static void a_probe_is_offered_where_somebody_waits(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {0};
+    static const struct job_options none;
+    struct handler_params p = {
+        .given = HSET_BREAKER, .breaker = true, .options = &none};
+    struct slice h = SLICE_LIT("h");
+    struct job_options o = {.given = GIVEN(HANDLER), .handler = h};
+    assert_int_equal(engine_handler_set(r->engine, h, &p, r->now, &r->err),
+                     ERR_OK);
+    assert_int_equal(engine_breaker_trip(r->engine, h, 5000, r->now, &r->err),
+                     ERR_OK);
+    rig_add(r, "first", "x", &o);
+    add(r, "h", NULL);
+    rig_add(r, "last", "x", &o);
+    struct caller *c = stand(r, &l, "q", NULL);
+    rig_pass(r, 5000);
+    assert_true(c->woken);
+    assert_int_equal(settle(r, &l), 1);
+    leave(r, &l);
+}
+
+/* --- who may not block --------------------------------------------------- */
+
+static void who_does_not_block_is_told_when_a_queue_opens(void **state)
+{
+    struct rig *r = *state;
+    bound_queue(r, 1);
+    add(r, "h", NULL);
+    add(r, "h", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    r->events[EVENT_JOB_READY] = 0;
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(r->events[EVENT_JOB_READY], 1);
+    pause_queue(r, true);
+    pause_queue(r, false);
+    assert_int_equal(r->events[EVENT_JOB_READY], 2);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    /* Nothing waits: there is nothing to tell. */
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    pause_queue(r, true);
+    pause_queue(r, false);
+    assert_int_equal(r->events[EVENT_JOB_READY], 2);
+}
+
+static void who_does_not_block_is_told_when_a_queues_rate_opens(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings s = {.has_rate = true, .rate = {1, 1000, 0}};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+    add(r, "h", NULL);
+    add(r, "h", NULL);
+    assert_int_equal(rig_lease(r, "q", 2), 1);
+    r->events[EVENT_JOB_READY] = 0;
+    rig_pass(r, 1000);
+    assert_int_equal(r->events[EVENT_JOB_READY], 1);
+    assert_int_equal(rig_lease(r, "q", 2), 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int main(void)
@@ -183,6 +274,10 @@ int main(void)
         T(a_queue_that_is_free_again_wakes_who_may_have_its_job),
         T(resuming_a_queue_wakes_who_may_have_its_job),
         T(who_is_woken_in_vain_passes_it_on),
+        T(a_handler_that_is_resumed_wakes_for_parked_jobs),
+        T(a_probe_is_offered_where_somebody_waits),
+        T(who_does_not_block_is_told_when_a_queue_opens),
+        T(who_does_not_block_is_told_when_a_queues_rate_opens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
