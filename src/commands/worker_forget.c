@@ -11,7 +11,7 @@ struct forget_args {
 static enum err forget_exec(struct cmd_ctx *c)
 {
     struct forget_args *a = c->args;
-    enum err rc = engine_worker_forget(c->engine, a->worker, &c->e);
+    enum err rc = engine_worker_forget(c->engine, a->worker, c->now, &c->e);
     if (rc == ERR_OK)
         reply_ok(c->reply);
     return rc;

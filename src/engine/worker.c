@@ -72,13 +72,24 @@ void worker_release(struct engine *e, struct worker *w)
     strike_off(e, w);
 }
 
+/* It drains no more: those in line who were passed over may have what waits. */
+static void wake_all(struct engine *e, struct now now)
+{
+    for (uint32_t i = 0; i < e->queues_n; i++)
+        if (e->queues[i] != NULL)
+            ready_again(e, e->queues[i], NULL, UINT64_MAX, now);
+}
+
 /* Forget the registration; the worker goes when it has no leases. */
-static void forget(struct engine *e, struct worker *w)
+static void forget(struct engine *e, struct worker *w, struct now now)
 {
     struct key k;
+    bool drained = w->set.draining != 0;
     store_del(e->store, FAMILY_NAMED, row_key(&k, w));
     strike_off(e, w);
     worker_drop(e, w);
+    if (drained)
+        wake_all(e, now);
 }
 
 bool worker_draining(struct engine *e, struct slice name)
@@ -199,16 +210,6 @@ static enum err find(struct engine *e, struct slice name, struct worker **w,
     return *w == NULL ? err_set(err, ERR_NOTFOUND, "no such worker") : ERR_OK;
 }
 
-/* Those in line who were passed over may have what waits. */
-static void wake_all(struct engine *e)
-{
-    for (uint32_t i = 0; i < e->queues_n; i++) {
-        struct queue *q = e->queues[i];
-        if (q != NULL && q->waiters_n > 0 && q->counts[JOB_READY] > 0)
-            wait_wake(e, q, NULL, q->counts[JOB_READY]);
-    }
-}
-
 enum err engine_worker_drain(struct engine *e, struct slice name, bool drain,
                              struct now now, struct errbuf *err)
 {
@@ -226,17 +227,17 @@ enum err engine_worker_drain(struct engine *e, struct slice name, bool drain,
     take(w, &r);
     keep(e, w);
     if (!drain)
-        wake_all(e);
+        wake_all(e, now);
     return ERR_OK;
 }
 
 enum err engine_worker_forget(struct engine *e, struct slice name,
-                              struct errbuf *err)
+                              struct now now, struct errbuf *err)
 {
     struct worker *w;
     enum err rc = find(e, name, &w, err);
     if (rc == ERR_OK && w->registered)
-        forget(e, w);
+        forget(e, w, now);
     return rc;
 }
 
@@ -254,8 +255,10 @@ bool worker_step(struct engine *e, struct now now, uint32_t ops)
     while (worker_next_ms(e) <= now.mono_ms) {
         if (ops-- == 0)
             return true;
-        forget(e, CONTAINER_OF(list_first(&e->workers_seen), struct worker,
-                               by_seen));
+        forget(
+            e,
+            CONTAINER_OF(list_first(&e->workers_seen), struct worker, by_seen),
+            now);
     }
     return false;
 }

@@ -65,6 +65,6 @@ MUST_USE enum err engine_worker_drain(struct engine *e, struct slice name,
                                       struct errbuf *err);
 /* Its leases stay until they end. Errors: ERR_NOTFOUND. */
 MUST_USE enum err engine_worker_forget(struct engine *e, struct slice name,
-                                       struct errbuf *err);
+                                       struct now now, struct errbuf *err);
 
 #endif

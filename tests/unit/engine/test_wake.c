@@ -2,6 +2,7 @@
  * before it cannot use what they hear; who may not block is told as well. */
 #include "engine/handlers.h"
 #include "engine/waiter.h"
+#include "engine/workers.h"
 
 #include "rig.h"
 
@@ -227,6 +228,67 @@ static void a_probe_is_offered_where_somebody_waits(void **state)
     leave(r, &l);
 }
 
+/* --- workers ------------------------------------------------------------- */
+
+static struct caller *drained(struct rig *r, struct line *l)
+{
+    struct worker_view v;
+    struct beat_params p = {.name = SLICE_LIT("w")};
+    assert_int_equal(engine_worker_beat(r->engine, &p, r->now, &v, &r->err),
+                     ERR_OK);
+    assert_int_equal(
+        engine_worker_drain(r->engine, p.name, true, r->now, &r->err), ERR_OK);
+    rig_step(r);
+    struct caller *c = &l->all[l->n++];
+    c->waiter.wake = wake;
+    c->queues[0] = slice_str("q");
+    c->p = (struct lease_params){
+        .queues = c->queues, .queues_n = 1, .count = 1, .worker = p.name};
+    assert_false(ask(r, c));
+    return c;
+}
+
+static void a_worker_that_drains_no_more_gets_parked_jobs(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {0};
+    bound(r, "x", 1);
+    add(r, "h", "x");
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    struct slice first = r->token[0];
+    assert_int_equal(add(r, "h", "x").state, JOB_PARKED);
+    struct caller *c = drained(r, &l);
+    assert_int_equal(rig_ack(r, first), ERR_OK);
+    assert_false(c->woken);
+    assert_int_equal(
+        engine_worker_drain(r->engine, slice_str("w"), false, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(settle(r, &l), 1);
+    leave(r, &l);
+}
+
+static void a_forgotten_worker_drains_no_more(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {0};
+    struct caller *c = drained(r, &l);
+    add(r, "h", NULL);
+    assert_false(c->woken);
+    assert_int_equal(
+        engine_worker_forget(r->engine, slice_str("w"), r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(settle(r, &l), 1);
+    leave(r, &l);
+    /* The same by silence. */
+    l.n = 0;
+    c = drained(r, &l);
+    add(r, "h", NULL);
+    assert_false(c->woken);
+    rig_pass(r, 600000);
+    assert_int_equal(settle(r, &l), 1);
+    leave(r, &l);
+}
+
 /* --- who may not block --------------------------------------------------- */
 
 static void who_does_not_block_is_told_when_a_queue_opens(void **state)
@@ -276,6 +338,8 @@ int main(void)
         T(who_is_woken_in_vain_passes_it_on),
         T(a_handler_that_is_resumed_wakes_for_parked_jobs),
         T(a_probe_is_offered_where_somebody_waits),
+        T(a_worker_that_drains_no_more_gets_parked_jobs),
+        T(a_forgotten_worker_drains_no_more),
         T(who_does_not_block_is_told_when_a_queue_opens),
         T(who_does_not_block_is_told_when_a_queues_rate_opens),
     };

@@ -138,13 +138,15 @@ static void a_forgotten_worker_keeps_its_leases(void **state)
     beat(r, "w");
     rig_add(r, "q", "x", NULL);
     assert_int_equal(lease_as(r, "w"), ERR_OK);
-    assert_int_equal(engine_worker_forget(r->engine, w, &r->err), ERR_OK);
+    assert_int_equal(engine_worker_forget(r->engine, w, r->now, &r->err),
+                     ERR_OK);
     rig_step(r);
     assert_int_equal(view(r, "w", &v), ERR_OK);
     assert_false(v.registered);
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
     assert_int_equal(view(r, "w", &v), ERR_NOTFOUND);
-    assert_int_equal(engine_worker_forget(r->engine, w, &r->err), ERR_NOTFOUND);
+    assert_int_equal(engine_worker_forget(r->engine, w, r->now, &r->err),
+                     ERR_NOTFOUND);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
