@@ -123,6 +123,18 @@ static enum err reopen_newest(struct log *l, uint64_t from, uint64_t off,
     return ERR_OK;
 }
 
+/* A sync in the background would publish indexes from before the cut, and use
+ * the fd that is closed by it. Another one does not begin: all is durable. */
+static void wait_for_keeper(struct log *l)
+{
+    (void)pthread_mutex_lock(&l->lock);
+    l->draining++;
+    while (l->syncing >= 0)
+        (void)pthread_cond_wait(&l->moved, &l->lock);
+    l->draining--;
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
 enum err log_truncate_suffix(struct log *l, uint64_t from, struct errbuf *e)
 {
     CHECK_OBJ(l, LOG);
@@ -133,6 +145,7 @@ enum err log_truncate_suffix(struct log *l, uint64_t from, struct errbuf *e)
         return rc;
     uint64_t off = SEG_DATA;
     token_take(l);
+    wait_for_keeper(l);
     (void)pthread_mutex_lock(&l->mark_lock);
     rc = cut_files(&l->dir, from, &l->mark, &off, e);
     (void)pthread_mutex_unlock(&l->mark_lock);

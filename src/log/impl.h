@@ -103,7 +103,9 @@ struct log {
     pthread_cond_t keep;  /* the keeper */
     pthread_cond_t moved; /* log_drain(), and who waits for the token */
     struct batch queue;
-    bool busy, asleep, stop, stuck, syncing;
+    bool busy, asleep, stop, stuck;
+    int syncing; /* the keeper's sync: the writer's fd of then, or -1. If the
+                    writer leaves it meanwhile, the keeper closes it */
     unsigned draining;
     uint64_t sync_target;
     struct list segments; /* oldest first */

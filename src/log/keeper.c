@@ -59,21 +59,20 @@ static void background_sync(struct log *l)
      * an older one, which was synced before this one was begun. */
     uint64_t written = log_written(l);
     uint64_t bytes = atomic_load(&l->written_bytes);
-    int fd = fcntl(l->w.fd, F_DUPFD_CLOEXEC, 0);
-    int why = errno;
-    l->syncing = true;
+    int fd = l->syncing = l->w.fd;
     (void)pthread_mutex_unlock(&l->lock);
     uint64_t begin = clock_mono_us();
-    if (fd >= 0)
-        why = io_sync(l->dir.io, fd);
+    int why = io_sync(l->dir.io, fd);
     if (why != 0)
         log_fail(l, why, "fdatasync in the background");
     else
         log_publish(l, written, bytes, written, bytes);
-    if (fd >= 0)
-        (void)close(fd);
     (void)pthread_mutex_lock(&l->lock);
-    l->syncing = false;
+    if (fd != l->w.fd)
+        (void)close(fd);
+    l->syncing = -1;
+    if (l->draining > 0)
+        (void)pthread_cond_broadcast(&l->moved);
     l->stats.syncs++;
     histogram_record(l->sync_us, clock_mono_us() - begin);
     l->next_sync_ms = now + BACKGROUND_SYNC_MS;

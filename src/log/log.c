@@ -121,7 +121,7 @@ bool log_sync_inline(struct log *l)
     }
     (void)pthread_mutex_lock(&l->lock);
     /* The token first: l->w and l->batch may be read only with it. */
-    bool here = !l->busy && !l->syncing && batch_empty(&l->queue) &&
+    bool here = !l->busy && l->syncing < 0 && batch_empty(&l->queue) &&
                 batch_empty(&l->batch) && !batch_empty(&l->staged) &&
                 (atomic_load(&l->lately_us) < INLINE_SYNC_US ||
                  atomic_load(&l->mode) != LOG_ALWAYS);

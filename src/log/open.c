@@ -309,7 +309,7 @@ static struct log *new_log(const struct log_options *o)
     INIT_OBJ(l, LOG);
     l->path = mem_dup(slice_str(o->dir));
     l->dir = (struct log_dir){.fd = -1, .path = l->path, .io = o->io};
-    l->lock_fd = l->w.fd = -1;
+    l->lock_fd = l->w.fd = l->syncing = -1;
     l->segment_bytes =
         o->segment_bytes == 0 ? LOG_SEGMENT_BYTES : o->segment_bytes;
     ASSERT(l->segment_bytes >= LOG_SEGMENT_BYTES_MIN);

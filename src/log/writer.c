@@ -209,11 +209,13 @@ static bool switch_segment(struct log *l, uint64_t size)
     (void)pthread_mutex_lock(&l->lock);
     list_append(&l->segments, &seg->node);
     writer_init(l, fd, &head, SEG_DATA, w->next);
+    bool keeper_closes = old == l->syncing;
     l->stats.switches++;
     l->stats.recycled += recycled;
     (void)pthread_cond_signal(&l->keep); /* time to allocate another */
     (void)pthread_mutex_unlock(&l->lock);
-    (void)close(old);
+    if (!keeper_closes)
+        (void)close(old);
     log_mark(l, head.first);
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #include "log_disk.h"
 #include "log_lib.h"
@@ -229,6 +230,92 @@ static void the_loop_is_woken_once_a_sync(void **state)
     place_remove(&p);
 }
 
+static void note_failure(const char *why, void *ud)
+{
+    (void)why;
+    atomic_store((atomic_bool *)ud, true);
+}
+
+/* Nothing more can be opened; what is open goes on. */
+static void out_of_descriptors_a_sync_in_the_background_goes_on(void **state)
+{
+    (void)state;
+    struct place p;
+    struct log *l;
+    struct errbuf e;
+    struct rlimit was, none;
+    atomic_bool failed = false;
+    char text[64];
+    place_make(&p);
+    p.sync = LOG_EVERYSEC;
+    struct log_options o = place_options(&p, true);
+    o.on_fatal = note_failure;
+    o.ud = &failed;
+    assert_ok(log_open(&l, &o, NULL, &e));
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    none = was;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    (void)log_append(l, entry_text(text, 1));
+    log_submit(l);
+    bool durable = wait_until(atomic_load(&failed) || log_durable(l) >= 1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    assert_true(durable);
+    assert_false(atomic_load(&failed));
+    log_close(&l);
+    place_remove(&p);
+}
+
+struct slow {
+    atomic_bool begun, cut, over;
+};
+
+/* The keeper's sync lasts until the cut is over, or, as it has to wait for this
+ * sync, for a while. */
+static int slow_sync(void *ud, int fd)
+{
+    struct slow *s = ud;
+    char name[32] = "";
+    (void)pthread_getname_np(pthread_self(), name, sizeof(name));
+    if (strcmp(name, "log-keeper") != 0 || atomic_load(&s->cut))
+        return fdatasync(fd);
+    atomic_store(&s->begun, true);
+    uint64_t end = clock_mono_us() + 200000;
+    while (!atomic_load(&s->cut) && clock_mono_us() < end)
+        wait_a_little();
+    atomic_store(&s->over, true);
+    return fdatasync(fd);
+}
+
+static void a_cut_waits_for_a_sync_in_the_background(void **state)
+{
+    (void)state;
+    static struct slow slow;
+    struct log_io io = {.sync = slow_sync, .ud = &slow};
+    struct place p;
+    struct log *l;
+    struct errbuf e;
+    char text[5][64];
+    place_make(&p);
+    p.sync = LOG_EVERYSEC;
+    atomic_store(&slow.cut, true); /* opening syncs, too */
+    p.io = &io;
+    l = place_open(&p, true);
+    atomic_store(&slow.cut, false);
+    for (uint64_t i = 1; i <= 5; i++)
+        (void)log_append(l, entry_text(text[i - 1], i));
+    log_submit(l);
+    assert_true(wait_until(atomic_load(&slow.begun)));
+    assert_ok(log_truncate_suffix(l, 3, &e));
+    atomic_store(&slow.cut, true);
+    assert_true(wait_until(atomic_load(&slow.over)));
+    log_close(&l);
+    l = place_open(&p, true);
+    assert_int_equal(log_last(l), 2);
+    log_close(&l);
+    place_remove(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +324,8 @@ int main(void)
         cmocka_unit_test(everysec_acks_what_is_written_and_syncs_by_itself),
         cmocka_unit_test(without_syncs_only_a_request_makes_durable),
         cmocka_unit_test(the_loop_is_woken_once_a_sync),
+        cmocka_unit_test(out_of_descriptors_a_sync_in_the_background_goes_on),
+        cmocka_unit_test(a_cut_waits_for_a_sync_in_the_background),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
