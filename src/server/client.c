@@ -77,7 +77,7 @@ void client_accept(int fd, const struct addr *peer, void *ud)
     server_refresh(s);
     struct client *c = NULL;
     struct conn *conn;
-    if (s->client_count >= s->cf->maxclients) {
+    if (s->client_count >= s->cf->maxclients || fd >= s->files_max) {
         conn = conn_new(s->loop, fd, peer, &conn_ops, NULL);
         turn_away(s, conn, "-ERR max number of clients reached\r\n");
         return;

@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -20,8 +21,9 @@
 
 enum {
     READ_CAP = 64 * 1024,
-    SLICE_US = 150,    /* shorter ones cost deep pipelines their rate */
-    OTHER_FILES = 1024 /* the log, RocksDB, listeners */
+    SLICE_US = 150,     /* shorter ones cost deep pipelines their rate */
+    OTHER_FILES = 1024, /* the log, RocksDB, listeners */
+    FILES_KEPT = 256    /* of those, never given to a connection */
 };
 
 static void make_run_id(struct server *s)
@@ -101,6 +103,7 @@ struct server *server_bare(struct conf *conf)
     server_refresh(s);
     s->started_wall_ms = s->now.wall_ms;
     s->started_mono_ms = s->polled_ms = s->now.mono_ms;
+    s->files_max = INT_MAX;
     s->slice_us = UINT32_MAX; /* tests do not depend on the time */
     s->read_cap = READ_CAP;
     s->read_buf = (char *)mem_alloc(s->read_cap);
@@ -122,9 +125,12 @@ static enum err on_config(void *ud, const struct config *now, struct errbuf *e)
 
 /* Room for maxclients, and all else that the system gives: the base keeps its
  * tables open. If that is less than the clients need, connections are turned
- * away earlier (see net/listener.h). */
-static void raise_file_limit(const struct config *cf)
+ * away earlier: the log and the base must be able to open a file. The system
+ * gives the lowest descriptor that is free, so one above the bound says that
+ * all below are in use. */
+static void raise_file_limit(struct server *s)
 {
+    const struct config *cf = s->cf;
     struct rlimit lim;
     rlim_t want = (rlim_t)cf->maxclients + OTHER_FILES;
     if (getrlimit(RLIMIT_NOFILE, &lim) != 0)
@@ -138,13 +144,18 @@ static void raise_file_limit(const struct config *cf)
             "maxclients %llu wants %llu open files, the system allows %llu",
             (unsigned long long)cf->maxclients, (unsigned long long)want,
             (unsigned long long)lim.rlim_cur);
+    if (getrlimit(RLIMIT_NOFILE, &lim) != 0 || lim.rlim_cur > INT_MAX)
+        return;
+    rlim_t kept = lim.rlim_cur / 4;
+    s->files_max =
+        (int)(lim.rlim_cur - (kept < FILES_KEPT ? kept : FILES_KEPT));
 }
 
 enum err server_new(struct server **out, struct conf *conf, struct errbuf *e)
 {
     struct server *s = server_bare(conf);
     s->slice_us = SLICE_US;
-    raise_file_limit(s->cf);
+    raise_file_limit(s);
     enum err rc = loop_new(&s->loop, e);
     if (rc == ERR_OK)
         rc = listen_all(s, e);

@@ -144,6 +144,7 @@ struct server {
 
     struct listener *listeners[LISTENERS_MAX];
     uint32_t listener_count;
+    int files_max; /* a connection whose descriptor is not below is refused */
 
     struct list clients; /* struct client.all, oldest first */
     struct map by_id;    /* struct client.id_node */
