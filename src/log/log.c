@@ -322,12 +322,13 @@ void log_hold_end(struct log *l, struct log_hold *hold)
 void log_fail(struct log *l, int errnum, const char *what)
 {
     char why[256];
-    (void)snprintf(why, sizeof(why),
-                   "The log in %s has failed: %s: %s. Stopping at once: what "
-                   "was acknowledged is on disk, and a restart replays it.",
+    (void)snprintf(why, sizeof(why), "The log in %s has failed: %s: %s",
                    l->path, what, strerror(errnum));
     if (l->on_fatal == NULL) {
-        say(LL_WARNING, "%s", why);
+        say(LL_WARNING,
+            "%s. Stopping at once: what was acknowledged is on disk, and a "
+            "restart replays it.",
+            why);
         _exit(EXIT_LOG_FAILED);
     }
     atomic_store(&l->failed, true);

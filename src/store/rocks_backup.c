@@ -10,25 +10,32 @@
  *  4. The marker. A directory without it is not a backup.
  *
  * The copy is a data directory: a server starts on it as it is.
+ *
+ * How it fails: whatever fails is told and ends this backup, and what there is
+ * of it is deleted, so that the same path can be tried again. A server that
+ * ends meanwhile leaves a directory without a marker.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/rocks.h"
 #include "util/alloc.h"
+#include "util/logger.h"
 
 struct rocks_backup {
     struct rocks *r;
     char path[ROCKS_PATH_MAX];
-    uint64_t upto; /* durable when it began */
+    uint64_t upto; /* durable after the checkpoint */
     bool has_base;
     struct log_hold hold;
     pthread_t thread;
     _Atomic bool ended;
     enum err rc;
     struct errbuf e;
+    char failed[256]; /* why the backup's log did, if it did */
     store_backup_fn done;
     void *ud;
 };
@@ -61,6 +68,13 @@ static enum err applied_of(struct rocks_backup *b, const char *path,
     return rc;
 }
 
+/* A target that cannot be written is this backup's end, not the server's. */
+static void target_failed(const char *why, void *ud)
+{
+    struct rocks_backup *b = ud;
+    snprintf(b->failed, sizeof(b->failed), "%s", why);
+}
+
 static enum err copy_records(struct rocks_backup *b, struct log *to,
                              struct log_iter *from, uint64_t index)
 {
@@ -72,13 +86,14 @@ static enum err copy_records(struct rocks_backup *b, struct log *to,
             break;
         ASSERT(rec.index == index);
         log_set_epoch(to, rec.epoch);
-        log_append(to, rec.entry); /* written before the next is read */
+        log_append(to, rec.entry);
         log_submit(to);
+        /* The entry must be written before the next one is read. */
+        if (log_written(to) < index)
+            rc = log_drain(to, &b->e);
         index++;
     }
-    if (rc == ERR_OK)
-        rc = log_drain(to, &b->e);
-    return rc;
+    return rc == ERR_OK ? log_drain(to, &b->e) : rc;
 }
 
 static enum err copy_log(struct rocks_backup *b, uint64_t first)
@@ -91,7 +106,9 @@ static enum err copy_log(struct rocks_backup *b, uint64_t first)
     struct log_options lo = {.dir = path,
                              .segment_bytes = b->r->o.log_segment_bytes,
                              .first_index = first,
-                             .sync = LOG_NO};
+                             .sync = LOG_NO,
+                             .on_fatal = target_failed,
+                             .ud = b};
     enum err rc = log_open(&to, &lo, &found, &b->e);
     if (rc == ERR_OK && first <= b->upto) {
         rc = log_iter_open(&from, b->r->log, first, &b->e);
@@ -100,7 +117,31 @@ static enum err copy_log(struct rocks_backup *b, uint64_t first)
     }
     log_iter_close(&from);
     log_close(&to);
+    if (rc != ERR_OK && b->failed[0] != '\0')
+        rc = err_set(&b->e, ERR_IO, "%s", b->failed);
     return rc;
+}
+
+static void remove_part(const struct rocks_backup *b, const char *name)
+{
+    char path[ROCKS_PATH_MAX + 16];
+    struct errbuf e;
+    snprintf(path, sizeof(path), "%s/%s", b->path, name);
+    if (unlink(path) == 0 || errno == ENOENT)
+        return;
+    if (rocks_empty(path, &e) != ERR_OK || rmdir(path) != 0)
+        say(LL_WARNING, "cannot remove %s, of a backup that failed", path);
+}
+
+/* base.tmp is RocksDB's, until a checkpoint is whole. */
+static void remove_failed(const struct rocks_backup *b)
+{
+    static const char *const parts[] = {"belfry", "base", "base.tmp", "log"};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        remove_part(b, parts[i]);
+    if (rmdir(b->path) != 0)
+        say(LL_WARNING, "cannot remove %s, a backup that failed: %s", b->path,
+            strerror(errno));
 }
 
 static void *backup_thread(void *arg)
@@ -109,17 +150,19 @@ static void *backup_thread(void *arg)
     char path[ROCKS_PATH_MAX + 16];
     uint64_t applied = 0;
     snprintf(path, sizeof(path), "%s/base", b->path);
-    b->rc = ERR_OK;
+    enum err rc = ERR_OK;
     if (b->has_base)
-        b->rc = checkpoint(b, path);
-    if (b->rc == ERR_OK && b->has_base)
-        b->rc = applied_of(b, path, &applied);
-    if (b->has_base)
-        b->upto = log_durable(b->r->log);
-    if (b->rc == ERR_OK)
-        b->rc = copy_log(b, applied + 1);
-    if (b->rc == ERR_OK)
-        b->rc = rocks_mark(b->path, &b->e);
+        rc = checkpoint(b, path);
+    if (rc == ERR_OK && b->has_base)
+        rc = applied_of(b, path, &applied);
+    b->upto = log_durable(b->r->log);
+    if (rc == ERR_OK)
+        rc = copy_log(b, applied + 1);
+    if (rc == ERR_OK)
+        rc = rocks_mark(b->path, &b->e);
+    if (rc != ERR_OK)
+        remove_failed(b);
+    b->rc = rc;
     atomic_store(&b->ended, true);
     b->r->o.on_wake(b->r->o.ud);
     return NULL;
@@ -141,7 +184,6 @@ enum err rocks_backup(struct backend *backend, const char *path,
     struct rocks_backup *b = NEW(struct rocks_backup);
     b->r = r;
     snprintf(b->path, sizeof(b->path), "%s", path);
-    b->upto = log_durable(r->log);
     b->done = done;
     b->ud = ud;
     log_hold_begin(r->log, &b->hold, atomic_load(&r->flushed_index) + 1);

@@ -7,6 +7,12 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
 #include "store_lib.h"
 
 static void what_is_durable_survives_a_crash(void **state)
@@ -421,6 +427,92 @@ static void a_backup_is_a_data_directory(void **state)
     p->o.dir = p->dir;
 }
 
+/* Of files whose path has this in it no byte can be written; NULL: of none. */
+static const char *volatile broken;
+
+/* In place of the system's, for the log. */
+ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
+{
+    char link[64], path[512] = "";
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (broken != NULL && readlink(link, path, sizeof(path) - 1) > 0 &&
+        strstr(path, broken) != NULL) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pwritev, fd, iov, n, off, 0);
+}
+
+static void back_up(struct place *p, const char *path, struct outcome *o)
+{
+    struct errbuf e;
+    uint64_t end = deadline();
+    *o = (struct outcome){0};
+    if (store_backup(p->s, path, backed_up, o, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+    while (!o->done) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+}
+
+static void add_rows(struct place *p, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        put(p, i, i + 1, true);
+        if (i % 10 == 9)
+            commit(p);
+    }
+    commit(p);
+    wait_durable(p);
+}
+
+/* The next disk, a broken network: nothing of that is the server's end. */
+static void a_backup_that_cannot_be_written_has_failed_and_is_gone(void **state)
+{
+    struct place *p = *state;
+    struct outcome o;
+    char path[96];
+    snprintf(path, sizeof(path), "%s/copy", p->dir);
+    load(p);
+    add_rows(p, 0, 100);
+    wait_applied(p);
+    add_rows(p, 100, 200);
+    broken = "/copy/log/00000000000000000";
+    back_up(p, path, &o);
+    broken = NULL;
+    assert_int_equal(o.rc, ERR_IO);
+    assert_non_null(strstr(o.why, "Input/output error"));
+    assert_int_equal(access(path, F_OK), -1);
+    back_up(p, path, &o);
+    if (o.rc != ERR_OK)
+        fail_msg("%s", o.why);
+}
+
+static void a_backup_on_a_full_disk_has_failed_and_is_gone(void **state)
+{
+    struct place *p = *state;
+    struct outcome o;
+    char disk[80], path[96];
+    snprintf(disk, sizeof(disk), "%s/disk", p->dir);
+    snprintf(path, sizeof(path), "%s/copy", disk);
+    assert_int_equal(mkdir(disk, 0700), 0);
+    if (geteuid() != 0 || mount("tmpfs", disk, "tmpfs", 0, "size=3m") != 0) {
+        print_message("skipped: mounting a tmpfs needs root\n");
+        skip();
+    }
+    p->o.generation_bytes = 32 << 20; /* all of it stays in the log */
+    load(p);
+    add_rows(p, 0, 100000);
+    back_up(p, path, &o);
+    assert_int_equal(o.rc, ERR_NOSPACE);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(umount(disk), 0);
+    back_up(p, path, &o);
+    if (o.rc != ERR_OK)
+        fail_msg("%s", o.why);
+}
+
 /* To the last byte of the disk. */
 static void fill_up(const char *path)
 {
@@ -513,6 +605,8 @@ int main(void)
         TEST(a_gather_sees_the_present_not_what_it_fetched),
         TEST(a_forgotten_bucket_takes_its_rows_and_no_others),
         TEST(a_backup_is_a_data_directory),
+        TEST(a_backup_that_cannot_be_written_has_failed_and_is_gone),
+        TEST(a_backup_on_a_full_disk_has_failed_and_is_gone),
         TEST(a_full_disk_is_survived_without_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
