@@ -24,6 +24,7 @@
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/histogram.h"
 #include "util/logger.h"
 
@@ -34,18 +35,7 @@ static enum err make_dir(const char *path, struct errbuf *e)
         return errno == EEXIST
                    ? ERR_OK
                    : err_sys(e, ERR_IO, errno, "cannot create %s", path);
-    char *parent = mem_dup(slice_str(path));
-    char *slash = strrchr(parent, '/');
-    if (slash != NULL)
-        *(slash == parent ? slash + 1 : slash) = '\0';
-    struct log_dir d = {.path = slash == NULL ? "." : parent};
-    d.fd = open(d.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum err rc = d.fd < 0 ? err_sys(e, ERR_IO, errno, "cannot open %s", d.path)
-                           : io_sync_dir(&d, e);
-    if (d.fd >= 0)
-        (void)close(d.fd);
-    mem_free(parent);
-    return rc;
+    return file_sync_dir_of(path, e);
 }
 
 static enum err lock_dir(struct log *l, struct errbuf *e)

@@ -12,6 +12,7 @@
 #include "store/records.h"
 #include "store/rocks.h"
 #include "util/alloc.h"
+#include "util/file.h"
 
 #define INFO_LOG_FATAL 4
 #define TIER_BLOCK_CACHE 1
@@ -399,23 +400,10 @@ enum err rocks_mark(const char *dir, struct errbuf *e)
     char path[ROCKS_PATH_MAX + 16], text[64];
     marker_text(text, sizeof(text));
     snprintf(path, sizeof(path), "%s/belfry", dir);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-    if (fd < 0)
-        return err_sys(e, ERR_IO, errno, "create %s", path);
-    size_t len = strlen(text);
-    bool ok = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0;
-    int failed = errno;
-    close(fd);
-    if (!ok)
-        return err_sys(e, ERR_IO, failed, "write %s", path);
-    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0)
-        failed = errno;
-    else
-        failed = 0;
-    if (fd >= 0)
-        close(fd);
-    return failed == 0 ? ERR_OK : err_sys(e, ERR_IO, failed, "sync %s", dir);
+    /* A start that is killed must not leave half a marker, which the next one
+     * would refuse. */
+    enum err rc = file_replace(path, slice_str(text), e);
+    return rc == ERR_OK ? file_sync_dir_of(dir, e) : rc;
 }
 
 static enum err check_marker(const char *dir, struct errbuf *e)

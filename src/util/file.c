@@ -54,11 +54,12 @@ static enum err write_all(int fd, const char *name, struct slice s,
     return ERR_OK;
 }
 
-/* The rename is durable only once its directory is. */
-static enum err sync_dir_of(const char *path, struct errbuf *e)
+enum err file_sync_dir_of(const char *path, struct errbuf *e)
 {
     char dir[PATH_MAX];
     (void)snprintf(dir, sizeof(dir), "%s", path);
+    for (size_t n = strlen(dir); n > 1 && dir[n - 1] == '/';)
+        dir[--n] = '\0';
     char *slash = strrchr(dir, '/');
     if (slash == NULL)
         (void)snprintf(dir, sizeof(dir), ".");
@@ -101,5 +102,5 @@ enum err file_replace(const char *path, struct slice content, struct errbuf *e)
         (void)unlink(tmp);
         return rc;
     }
-    return sync_dir_of(path, e);
+    return file_sync_dir_of(path, e);
 }

@@ -25,4 +25,8 @@ MUST_USE enum err file_read_fd(int fd, const char *name, size_t max,
 MUST_USE enum err file_replace(const char *path, struct slice content,
                                struct errbuf *e);
 
+/* Sync the directory in which `path` stands: without that a power cut may take
+ * a name that was created or renamed. */
+MUST_USE enum err file_sync_dir_of(const char *path, struct errbuf *e);
+
 #endif

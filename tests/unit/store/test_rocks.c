@@ -9,6 +9,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -146,6 +148,33 @@ static void a_second_process_is_refused(void **state)
     assert_null(other);
 }
 
+struct outcome {
+    bool done;
+    enum err rc;
+    char why[256];
+};
+
+static void backed_up(void *ud, enum err rc, const char *why)
+{
+    struct outcome *o = ud;
+    o->done = true;
+    o->rc = rc;
+    snprintf(o->why, sizeof(o->why), "%s", why == NULL ? "" : why);
+}
+
+static void back_up(struct place *p, const char *path, struct outcome *o)
+{
+    struct errbuf e;
+    uint64_t end = deadline();
+    *o = (struct outcome){0};
+    if (store_backup(p->s, path, backed_up, o, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+    while (!o->done) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+}
+
 static void write_file(const char *dir, const char *name, const char *text)
 {
     char path[128];
@@ -167,6 +196,62 @@ static void another_format_is_refused(void **state)
     assert_non_null(strstr(e.text, "format 99"));
     write_file(p->dir, "belfry", "somebody's\n");
     assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+}
+
+/* Calls of fsync() for this directory. */
+static char watched[96];
+static unsigned watched_syncs;
+
+/* In place of the system's. */
+int fsync(int fd)
+{
+    char link[64], path[512] = "";
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof(path) - 1) > 0 &&
+        strcmp(path, watched) == 0)
+        watched_syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+static void the_names_of_new_directories_are_synced(void **state)
+{
+    struct place *p = *state;
+    struct outcome o;
+    char dir[96], copy[160];
+    snprintf(watched, sizeof(watched), "%s", p->dir);
+    snprintf(dir, sizeof(dir), "%s/data/", p->dir);
+    p->o.dir = dir;
+    watched_syncs = 0;
+    load(p);
+    assert_true(watched_syncs > 0);
+    snprintf(watched, sizeof(watched), "%s/backups", p->dir);
+    assert_int_equal(mkdir(watched, 0700), 0);
+    snprintf(copy, sizeof(copy), "%s/monday", watched);
+    watched_syncs = 0;
+    back_up(p, copy, &o);
+    assert_int_equal(o.rc, ERR_OK);
+    assert_true(watched_syncs > 0);
+    store_close(&p->s);
+    p->o.dir = p->dir;
+}
+
+static void a_start_that_was_cut_short_leaves_no_half_marker(void **state)
+{
+    struct place *p = *state;
+    struct errbuf e;
+    struct rlimit was, none;
+    char path[96];
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    none = was;
+    none.rlim_cur = 0; /* no file may have a byte */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    enum err rc = store_open(&p->s, &p->o, &e);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_int_equal(rc, ERR_IO);
+    snprintf(path, sizeof(path), "%s/belfry", p->dir);
+    assert_int_equal(access(path, F_OK), -1);
+    load(p);
 }
 
 static void a_deleted_log_is_noticed(void **state)
@@ -375,20 +460,6 @@ static void a_forgotten_bucket_takes_its_rows_and_no_others(void **state)
     assert_int_equal(n, 20000);
 }
 
-struct outcome {
-    bool done;
-    enum err rc;
-    char why[256];
-};
-
-static void backed_up(void *ud, enum err rc, const char *why)
-{
-    struct outcome *o = ud;
-    o->done = true;
-    o->rc = rc;
-    snprintf(o->why, sizeof(o->why), "%s", why == NULL ? "" : why);
-}
-
 static void a_backup_is_a_data_directory(void **state)
 {
     struct place *p = *state;
@@ -441,19 +512,6 @@ ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
         return -1;
     }
     return syscall(SYS_pwritev, fd, iov, n, off, 0);
-}
-
-static void back_up(struct place *p, const char *path, struct outcome *o)
-{
-    struct errbuf e;
-    uint64_t end = deadline();
-    *o = (struct outcome){0};
-    if (store_backup(p->s, path, backed_up, o, &e) != ERR_OK)
-        fail_msg("%s", e.text);
-    while (!o->done) {
-        assert_true(clock_mono_us() < end);
-        turn(p);
-    }
 }
 
 static void add_rows(struct place *p, unsigned from, unsigned to)
@@ -599,6 +657,8 @@ int main(void)
         TEST(a_life_within_a_generation_leaves_the_base_nothing),
         TEST(a_second_process_is_refused),
         TEST(another_format_is_refused),
+        TEST(the_names_of_new_directories_are_synced),
+        TEST(a_start_that_was_cut_short_leaves_no_half_marker),
         TEST(a_deleted_log_is_noticed),
         TEST(a_read_that_needs_the_disk_is_fetched),
         TEST(many_rows_are_fetched_whatever_lies_between),
