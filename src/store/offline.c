@@ -201,6 +201,7 @@ static enum err verify_log(const char *dir, struct offline_count *n,
 {
     char path[ROCKS_PATH_MAX + 16];
     struct log_check check = {0};
+    struct mark witness;
     snprintf(path, sizeof(path), "%s/log", dir);
     enum err rc = log_verify(path, &check, verify_entry, n, e);
     n->log_first = check.first;
@@ -215,6 +216,9 @@ static enum err verify_log(const char *dir, struct offline_count *n,
                        "log ends at %llu: it was deleted or rolled back",
                        (unsigned long long)n->applied,
                        (unsigned long long)check.last);
+    rc = rocks_witness_check(dir, check.last, &witness, e);
+    if (rc != ERR_OK)
+        return rc;
     if (check.first > n->applied + 1)
         return err_set(e, ERR_CORRUPT,
                        "the base holds everything up to index %llu, but the "

@@ -9,9 +9,9 @@
  *  3. Open the log and look at what lies behind that index; store_load_step()
  *     replays it.
  *
- * How it fails: a base that is ahead of the log means that the log was deleted
- * or rolled back; a log that begins behind the applied index has a hole. Both
- * are refused, because starting would lose what was acknowledged.
+ * How it fails: a base or a witness that is ahead of the log means that the log
+ * was deleted or rolled back; a log that begins behind the applied index has a
+ * hole. Both are refused, because starting would lose what was acknowledged.
  */
 #include "store/rocks.h"
 
@@ -108,8 +108,7 @@ static void log_moved(void *ud)
     r->o.on_wake(r->o.ud);
 }
 
-static enum err check_gap(const struct rocks *r, uint64_t applied,
-                          struct errbuf *e)
+static enum err check_gap(struct rocks *r, uint64_t applied, struct errbuf *e)
 {
     if (r->found.last < applied)
         return err_set(e, ERR_CORRUPT,
@@ -117,6 +116,10 @@ static enum err check_gap(const struct rocks *r, uint64_t applied,
                        "log ends at %llu: it was deleted or rolled back",
                        (unsigned long long)applied,
                        (unsigned long long)r->found.last);
+    /* A base is made after the log, and before its first flush it says 0. */
+    if (r->found.created && r->has_base)
+        return err_set(e, ERR_CORRUPT,
+                       "there is a base, but no log: it was deleted");
     if (r->found.first > applied + 1)
         return err_set(e, ERR_CORRUPT,
                        "the base holds everything up to index %llu, but the "
@@ -125,7 +128,7 @@ static enum err check_gap(const struct rocks *r, uint64_t applied,
                        (unsigned long long)applied,
                        (unsigned long long)r->found.first,
                        (unsigned long long)r->found.first - 1);
-    return ERR_OK;
+    return rocks_witness_check(r->dir, r->found.last, &r->witness, e);
 }
 
 static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
@@ -226,8 +229,10 @@ static void rocks_close(struct backend **bp, bool clean)
         stop_threads(r);
     free_fetches(&r->to_fetch);
     free_fetches(&r->fetched);
-    if (clean && r->log != NULL)
+    if (clean && r->log != NULL) {
+        rocks_witness_turn(r, true);
         log_release(r->log, atomic_load(&r->flushed_index) + 1);
+    }
     log_iter_close(&r->replay);
     log_close(&r->log);
     rocks_base_close(&r->base);

@@ -4,6 +4,7 @@
  *     <dir>/lock      one process at a time
  *     <dir>/ballast   space for a start on a full disk
  *     <dir>/log/      the log
+ *     <dir>/watermark how far that had come; see rocks_witness.c
  *     <dir>/base/     RocksDB, one column family per family; not there until
  *                     the first generation is applied
  *
@@ -34,6 +35,7 @@
 #include <stdatomic.h>
 
 #include "log/log.h"
+#include "log/watermark.h"
 #include "store/backend.h"
 #include "store/gather.h"
 #include "store/rocks_manifest.h"
@@ -136,6 +138,9 @@ struct rocks {
     uint64_t refused_since_ms; /* by a base that has room; 0: not */
     struct dropped *dropped;   /* whole buckets, until their files can go */
     size_t dropped_len, dropped_cap;
+
+    struct mark witness; /* as it was written last */
+    uint64_t next_witness_ms;
 
     struct rocks_backup *backup; /* under way, or NULL */
 };
@@ -250,6 +255,17 @@ void rocks_file_rest(struct rocks *r, const struct generation *g);
 void rocks_file_flushed(struct filing *f, uint64_t index);
 /* At the start: delete what a crash left beside the base. */
 MUST_USE enum err rocks_file_clear(const char *dir, struct errbuf *e);
+
+/* --- rocks_witness.c ----------------------------------------------------- */
+
+/* ERR_CORRUPT if the log, which ends at `log_last`, had come further. *mark is
+ * what the witness says, zeroes if there is none. */
+MUST_USE enum err rocks_witness_check(const char *dir, uint64_t log_last,
+                                      struct mark *mark, struct errbuf *e);
+/* [applier] Write it, if it is time, or `now`. */
+void rocks_witness_turn(struct rocks *r, bool now);
+/* The log is to be taken as it is. */
+MUST_USE enum err rocks_witness_forget(const char *dir, struct errbuf *e);
 
 /* --- rocks_backup.c ------------------------------------------------------ */
 

@@ -435,6 +435,7 @@ void *rocks_applier(void *arg)
             if (idle >= BATCH_IDLE_MAX)
                 trim_batch(r);
             check_space(r);
+            rocks_witness_turn(r, false);
             if (atomic_load(&r->flush_fault))
                 flush(r);
             else
@@ -446,6 +447,7 @@ void *rocks_applier(void *arg)
         bool done =
             apply_one(r, CONTAINER_OF(n, struct generation, apply_node));
         check_space(r);
+        rocks_witness_turn(r, false);
         pthread_mutex_lock(&r->lock);
         if (done) {
             list_remove(n);

@@ -367,6 +367,8 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
         rc = begin_log(&s, applied + 1, e);
     }
     if (rc == ERR_OK)
+        rc = rocks_witness_forget(dir, e);
+    if (rc == ERR_OK)
         rc = rocks_mark(dir, e);
     close(lock_fd);
     if (rc == ERR_OK)

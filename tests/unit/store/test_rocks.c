@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "store/rocks.h"
 #include "store_lib.h"
 
 static void what_is_durable_survives_a_crash(void **state)
@@ -175,6 +176,17 @@ static void back_up(struct place *p, const char *path, struct outcome *o)
     }
 }
 
+static void add_rows(struct place *p, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        put(p, i, i + 1, true);
+        if (i % 10 == 9)
+            commit(p);
+    }
+    commit(p);
+    wait_durable(p);
+}
+
 static void write_file(const char *dir, const char *name, const char *text)
 {
     char path[128];
@@ -268,6 +280,73 @@ static void a_deleted_log_is_noticed(void **state)
     assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
     assert_non_null(strstr(e.text, "deleted or rolled back"));
     assert_null(p->s);
+}
+
+static void refused(struct place *p)
+{
+    struct errbuf e;
+    assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+    if (strstr(e.text, "deleted") == NULL)
+        fail_msg("%s", e.text);
+    assert_null(p->s);
+}
+
+static void is_there(const char *dir, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    assert_true(wait_until(access(path, F_OK) == 0));
+}
+
+/* Nothing has been flushed: the base does not say how far the log had come. */
+static void a_deleted_log_is_noticed_before_the_first_flush(void **state)
+{
+    struct place *p = *state;
+    char path[96];
+    load(p);
+    put(p, 1, 1, true);
+    commit(p);
+    is_there(p->dir, "watermark");
+    store_abandon(&p->s);
+    snprintf(path, sizeof(path), "%s/log", p->dir);
+    remove_tree(path);
+    refused(p);
+    remove_place(state);
+    make_place(state);
+    p = *state;
+    load(p);
+    put(p, 1, 1, true);
+    commit(p);
+    wait_applied(p);
+    store_abandon(&p->s);
+    snprintf(path, sizeof(path), "%s/log", p->dir);
+    remove_tree(path);
+    snprintf(path, sizeof(path), "%s/watermark", p->dir);
+    remove_tree(path); /* the base alone says that there was one */
+    refused(p);
+}
+
+/* Put back whole, with its own watermark, to what the base has flushed. */
+static void a_log_that_was_put_back_is_noticed(void **state)
+{
+    struct place *p = *state;
+    char command[256];
+    load(p);
+    add_rows(p, 0, 100);
+    store_close(&p->s);
+    snprintf(command, sizeof(command), "cp -r %s/log %s/old", p->dir, p->dir);
+    assert_int_equal(system(command), 0);
+    load(p);
+    add_rows(p, 100, 200);
+    uint64_t last = store_last(p->s);
+    struct mark m;
+    assert_true(wait_until(rocks_witness_check(p->dir, last - 1, &m, NULL) ==
+                           ERR_CORRUPT));
+    store_abandon(&p->s);
+    snprintf(command, sizeof(command), "cd %s && rm -r log && mv old log",
+             p->dir);
+    assert_int_equal(system(command), 0);
+    refused(p);
 }
 
 static void set_flag(void *ud)
@@ -514,17 +593,6 @@ ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
     return syscall(SYS_pwritev, fd, iov, n, off, 0);
 }
 
-static void add_rows(struct place *p, unsigned from, unsigned to)
-{
-    for (unsigned i = from; i < to; i++) {
-        put(p, i, i + 1, true);
-        if (i % 10 == 9)
-            commit(p);
-    }
-    commit(p);
-    wait_durable(p);
-}
-
 /* The next disk, a broken network: nothing of that is the server's end. */
 static void a_backup_that_cannot_be_written_has_failed_and_is_gone(void **state)
 {
@@ -660,6 +728,8 @@ int main(void)
         TEST(the_names_of_new_directories_are_synced),
         TEST(a_start_that_was_cut_short_leaves_no_half_marker),
         TEST(a_deleted_log_is_noticed),
+        TEST(a_deleted_log_is_noticed_before_the_first_flush),
+        TEST(a_log_that_was_put_back_is_noticed),
         TEST(a_read_that_needs_the_disk_is_fetched),
         TEST(many_rows_are_fetched_whatever_lies_between),
         TEST(a_gather_sees_the_present_not_what_it_fetched),

@@ -460,7 +460,7 @@ static void check_start(struct base *b)
     store_close(&p->s);
     buf_release(&kept);
     buf_release(&bad);
-    in_place(p, "rm -r base log && cp -r saved/* .");
+    in_place(p, "rm -rf base log watermark && cp -r saved/* .");
 }
 
 static void a_start_cuts_it_off_and_loses_nothing(void **state)
