@@ -103,12 +103,14 @@ enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)
 void backend_configure(struct server *s)
 {
     struct engine_config c;
+    struct store_options o;
     if (s->engine != NULL) {
         fill_engine_config(s, &c);
         engine_configure(s->engine, &c);
     }
+    fill_options(s, &o);
     if (s->store != NULL)
-        store_set_log_sync(s->store, sync_mode(s->cf));
+        store_configure(s->store, &o);
 }
 
 void backend_close(struct server *s)

@@ -180,6 +180,7 @@ void server_ready(struct server *s)
 {
     s->state = SERVER_RUNNING;
     s->loaded = true;
+    backend_configure(s); /* CONFIG SET may have come while it loaded */
     s->fresh = false;
     server_refresh(s);
     say(LL_NOTICE, "Ready to accept connections (port %llu, %llu ms)",

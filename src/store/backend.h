@@ -33,7 +33,8 @@ struct backend_ops {
     uint64_t (*acked)(const struct backend *b);
     uint64_t (*durable)(const struct backend *b);
     uint64_t (*pending_bytes)(const struct backend *b);
-    void (*set_sync)(struct backend *b, int mode);
+    /* As store_configure(): what concerns the log and the disk. */
+    void (*configure)(struct backend *b, const struct store_options *o);
 
     /* Start: entries behind the base's applied index, one after the other.
      * The slice is valid until the next call. ERR_EMPTY: that was all. */

@@ -43,7 +43,7 @@ static enum err replay_entry(struct store *s, uint64_t index,
     g->last_index = index;
     s->last_index = index;
     s->stats.replayed_entries++;
-    if (g->used >= s->o.generation_bytes)
+    if (g->used >= s->seal_bytes)
         store_seal(s);
     return ERR_OK;
 

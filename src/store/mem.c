@@ -243,10 +243,10 @@ static uint64_t mem_pending_bytes(const struct backend *b)
     return bytes;
 }
 
-static void mem_set_sync(struct backend *b, int mode)
+static void mem_configure(struct backend *b, const struct store_options *o)
 {
     (void)b;
-    (void)mode;
+    (void)o;
 }
 
 static enum err mem_replay(struct backend *b, uint64_t *index,
@@ -508,7 +508,7 @@ static const struct backend_ops mem_ops = {
     .acked = mem_durable,
     .durable = mem_durable,
     .pending_bytes = mem_pending_bytes,
-    .set_sync = mem_set_sync,
+    .configure = mem_configure,
     .replay = mem_replay,
     .replayed = mem_nothing,
     .read = mem_read,

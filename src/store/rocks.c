@@ -64,9 +64,15 @@ static uint64_t rocks_pending_bytes(const struct backend *b)
     return log_pending_bytes(rocks_of(b)->log);
 }
 
-static void rocks_set_sync(struct backend *b, int mode)
+static void rocks_configure(struct backend *b, const struct store_options *o)
 {
-    log_set_sync(rocks_of(b)->log, (enum log_sync_mode)mode);
+    struct rocks *r = rocks_of(b);
+    atomic_store(&r->disk_reserve, o->disk_reserve_bytes);
+    log_set_keep_bytes(r->log, o->log_max_bytes);
+    if (o->log_sync == r->o.log_sync)
+        return; /* a change asks for a sync */
+    r->o.log_sync = o->log_sync;
+    log_set_sync(r->log, (enum log_sync_mode)o->log_sync);
 }
 
 /* --- start --------------------------------------------------------------- */
@@ -267,7 +273,7 @@ static enum store_room rocks_room(const struct backend *b)
     if (!log_next_ready(r->log) && log_space_left(r->log) < ((uint64_t)1 << 20))
         return STORE_FULL;
     if (!log_next_ready(r->log) || atomic_load(&r->no_room) ||
-        atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
+        atomic_load(&r->disk_free) < atomic_load(&r->disk_reserve))
         return STORE_FINISH_ONLY;
     return STORE_ROOM;
 }
@@ -287,7 +293,7 @@ static enum err fault_of(const struct rocks *r, const char **what)
     if (rc != ERR_OK)
         return rc;
     *what = "free disk space is below the reserve";
-    if (atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
+    if (atomic_load(&r->disk_free) < atomic_load(&r->disk_reserve))
         return ERR_NOSPACE;
     *what = NULL;
     return ERR_OK;
@@ -341,7 +347,7 @@ static const struct backend_ops rocks_ops = {
     .acked = rocks_acked,
     .durable = rocks_durable,
     .pending_bytes = rocks_pending_bytes,
-    .set_sync = rocks_set_sync,
+    .configure = rocks_configure,
     .replay = rocks_replay,
     .replayed = rocks_replayed,
     .read = rocks_read,
@@ -400,6 +406,7 @@ enum err store_open(struct store **out, const struct store_options *o,
     list_init(&r->to_fetch);
     list_init(&r->fetched);
     atomic_store(&r->disk_free, UINT64_MAX);
+    atomic_store(&r->disk_reserve, o->disk_reserve_bytes);
     if (strlen(o->dir) >= ROCKS_PATH_MAX) {
         rc = err_set(e, ERR_IO, "the path of the data is longer than %d bytes",
                      ROCKS_PATH_MAX - 1);

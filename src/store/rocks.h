@@ -92,7 +92,7 @@ struct rocks_base_options {
 
 struct rocks {
     struct backend backend;
-    struct store_options o;
+    struct store_options o; /* as at the start, log_sync as it is */
     char dir[ROCKS_PATH_MAX];
     int lock_fd;
     struct rocks_base base; /* if has_base; see rocks_create.c */
@@ -116,7 +116,7 @@ struct rocks {
     bool flush_now; /* asked by close */
     bool abandon;   /* leave what is to be applied to the next start */
 
-    _Atomic uint64_t applied_index, flushed_index, disk_free;
+    _Atomic uint64_t applied_index, flushed_index, disk_free, disk_reserve;
     /* Something stands in `applied` or `fetched`: a poll that finds nothing
      * takes no lock. */
     _Atomic bool any_applied, any_fetched;

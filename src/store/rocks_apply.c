@@ -277,7 +277,7 @@ static void check_space(struct rocks *r)
 static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
 {
     uint64_t need = more + MARGIN_MIN, spare;
-    uint64_t margin = r->o.disk_reserve_bytes / 4;
+    uint64_t margin = atomic_load(&r->disk_reserve) / 4;
     need += margin < MARGIN_MAX ? margin : MARGIN_MAX;
     if (r->has_base)
         need +=
@@ -370,7 +370,7 @@ void rocks_watch_applier(struct rocks *r)
     look_at_space(r);
     bool failed = atomic_load(&r->apply_fault) != ERR_OK ||
                   atomic_load(&r->flush_fault) != ERR_OK;
-    if (!failed || atomic_load(&r->disk_free) < r->o.disk_reserve_bytes)
+    if (!failed || atomic_load(&r->disk_free) < atomic_load(&r->disk_reserve))
         r->hung_ms = 0;
     else if (r->hung_ms == 0)
         r->hung_ms = now_ms;

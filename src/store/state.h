@@ -29,6 +29,7 @@ struct store {
      * was touched since then has been given back. */
     uint64_t full_mono_ms;
     size_t sealed_bytes;
+    size_t seal_bytes; /* where a generation is full */
     uint64_t next_number;
 
     size_t entry_at; /* of the open entry in the open generation's region */

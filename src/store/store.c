@@ -201,7 +201,7 @@ uint64_t store_commit(struct store *s, struct now now)
     s->stats.changes += s->entry_changes - s->entry_events;
     s->stats.entry_bytes += entry.len;
     s->entry_changes = s->entry_events = 0;
-    if (g->used >= s->o.generation_bytes || s->seal_soon) {
+    if (g->used >= s->seal_bytes || s->seal_soon) {
         if (!s->seal_soon)
             s->full_mono_ms = now.mono_ms;
         s->seal_soon = false;
@@ -249,9 +249,22 @@ void store_sync_if_idle(struct store *s)
         s->b->ops->sync_inline(s->b);
 }
 
-void store_set_log_sync(struct store *s, int log_sync)
+/* Several generations must fit, or nothing would be under way while one fills.
+ * Their regions are as large as at the start. */
+static void set_seal_bytes(struct store *s)
 {
-    s->b->ops->set_sync(s->b, log_sync);
+    s->seal_bytes = s->o.overlay_bytes_max / 4;
+    if (s->seal_bytes > s->o.generation_bytes)
+        s->seal_bytes = s->o.generation_bytes;
+}
+
+void store_configure(struct store *s, const struct store_options *o)
+{
+    CHECK_OBJ(s, STORE);
+    s->o.generation_age_ms = o->generation_age_ms;
+    s->o.overlay_bytes_max = o->overlay_bytes_max;
+    set_seal_bytes(s);
+    s->b->ops->configure(s->b, o);
 }
 
 static void fetch_end(struct fetch *f)
@@ -415,9 +428,7 @@ struct store *store_new(struct backend *b, const struct store_options *o)
     INIT_OBJ(s, STORE);
     s->b = b;
     s->o = *o;
-    /* Several must fit, or nothing would be under way while one fills. */
-    if (s->o.generation_bytes > s->o.overlay_bytes_max / 4)
-        s->o.generation_bytes = s->o.overlay_bytes_max / 4;
+    set_seal_bytes(s);
     list_init(&s->generations);
     list_init(&s->pinned);
     s->last_index = b->ops->last(b);

@@ -207,7 +207,9 @@ MUST_USE enum err store_backup(struct store *s, const char *path,
                                store_backup_fn done, void *ud,
                                struct errbuf *e);
 
-void store_set_log_sync(struct store *s, int log_sync);
+/* Take over what may change while running: log_sync, log_max_bytes,
+ * generation_age_ms, overlay_bytes_max, disk_reserve_bytes. */
+void store_configure(struct store *s, const struct store_options *o);
 
 struct store_stats {
     uint64_t entries, changes, entry_bytes; /* committed */

@@ -25,6 +25,36 @@ start_server {tags {server}} {
         }
         r config set timeout 0
     }
+    test {CONFIG SET of disk-reserve holds at once} {
+        assert_match ?* [r job.add cfgq a]
+        r config set disk-reserve 1000000gb
+        assert_error "NOSPACE *" {r job.add cfgq a}
+        r config set disk-reserve 0
+        assert_match ?* [r job.add cfgq a]
+    }
+    test {CONFIG SET of overlay-max-bytes holds at once} {
+        # Nothing is applied for its age; a generation is a quarter of it.
+        r config set generation-max-age 1h
+        set before [info_field applied_index]
+        for {set i 0} {$i < 12} {incr i} {
+            r job.add cfgq [string repeat x 900000]
+        }
+        assert_equal $before [info_field applied_index]
+        r config set overlay-max-bytes 40mb
+        r job.add cfgq a
+        wait_for {[info_field applied_index] > $before}
+        r config set overlay-max-bytes 256mb
+    }
+    test {CONFIG SET of generation-max-age holds at once} {
+        set before [info_field applied_index]
+        r config set generation-max-age 10ms
+        r job.add cfgq a
+        wait_for {[info_field applied_index] > $before}
+        r config set generation-max-age 5s
+    }
+    test {CONFIG SET refuses what is read at start only} {
+        assert_error "ERR *" {r config set generation-max-bytes 1mb}
+    }
     test {CONFIG REWRITE without a file is refused} {
         assert_error "ERR The server is running without a config file" {
             r config rewrite

@@ -13,6 +13,7 @@
 #include "server/parts.h"
 #include "server/stats.h"
 #include "server/tick.h"
+#include "store/state.h"
 
 static void check(struct rig *r, int fd, const char *sent, const char *got)
 {
@@ -426,6 +427,21 @@ static void protected_mode_turns_strangers_away(void **state)
     rig_end(&r);
 }
 
+static void what_is_configured_while_it_loads_holds_afterwards(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct errbuf e;
+    struct slice words[] = {SLICE_LIT("overlay-max-bytes"), SLICE_LIT("70mb")};
+    rig_begin(&r, NULL, NULL);
+    r.s->state = SERVER_LOADING;
+    r.s->loaded = false;
+    assert_int_equal(conf_set(r.s->conf, words, 2, &e), ERR_OK);
+    server_ready(r.s);
+    assert_int_equal(r.s->store->o.overlay_bytes_max, 70 << 20);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_long_pipeline_lets_the_others_in),
         cmocka_unit_test(the_end_of_a_peer_does_not_cut_its_pipeline),
         cmocka_unit_test(protected_mode_turns_strangers_away),
+        cmocka_unit_test(what_is_configured_while_it_loads_holds_afterwards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
