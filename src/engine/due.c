@@ -282,13 +282,32 @@ bool due_held(const struct engine *e)
            store_pending_bytes(e->store) > e->config.alarms_unsynced_max;
 }
 
+/* The first member that may fire. New work is refused while the disk is nearly
+ * full, and a schedule's is new work: its alarm waits, and is late then by its
+ * rules for misfires. All that is due otherwise goes on. */
+static struct member *first_to_fire(const struct engine *e)
+{
+    if (store_room(e->store) == STORE_ROOM)
+        return window_head(&e->due);
+    for (uint32_t i = 0; i < e->due.len; i++)
+        if (!makes_many(window_at(&e->due, i)))
+            return window_at(&e->due, i);
+    return NULL;
+}
+
+/* When the window has none to fire: not if those that wait fill it. */
+static bool may_refill(const struct engine *e)
+{
+    return !e->due.complete && e->due.len <= e->config.window_due / 2;
+}
+
 bool due_step(struct engine *e, struct now now, uint32_t ops)
 {
     struct errbuf err;
     while (ops > 0) {
-        struct member *m = window_head(&e->due);
+        struct member *m = first_to_fire(e);
         enum err rc;
-        if (m == NULL && e->due.complete)
+        if (m == NULL && !may_refill(e))
             return false;
         if (m == NULL) {
             if (e->due.bound_order >> 4 > now.wall_ms)
@@ -319,10 +338,10 @@ bool due_step(struct engine *e, struct now now, uint32_t ops)
 
 uint64_t due_next_ms(const struct engine *e)
 {
-    const struct member *m = window_head(&e->due);
+    const struct member *m = first_to_fire(e);
     if (m != NULL)
         return member_ms(m);
-    return e->due.complete ? UINT64_MAX : e->due.bound_order >> 4;
+    return may_refill(e) ? e->due.bound_order >> 4 : UINT64_MAX;
 }
 
 /* --- the head's row ------------------------------------------------------ */

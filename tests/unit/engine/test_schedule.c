@@ -703,6 +703,31 @@ static void every_overlap_with_every_misfire(void **state)
     }
 }
 
+/* Its jobs are new work; what is due otherwise is not. */
+static void below_the_disk_reserve_a_schedule_waits(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = every("s", MINUTE);
+    struct job_options o = {.given = GIVEN(DELAY), .delay_ms = 2 * MINUTE};
+    p.overlap = OVERLAP_ALLOW;
+    p.misfire = MISFIRE_ALL;
+    p.grace_ms = 10 * SECOND;
+    set(r, &p);
+    struct id delayed = rig_add(r, "other", "x", &o).id;
+    mem_knobs(r->disk)->room = STORE_FINISH_ONLY;
+    rig_pass(r, 3 * MINUTE + SECOND);
+    assert_int_equal(get(r, "s").fired, 0);
+    assert_int_equal(rig_state(r, delayed), JOB_READY);
+    assert_true(engine_next_ms(r->engine, r->now) > r->now.mono_ms);
+    mem_knobs(r->disk)->room = STORE_ROOM;
+    assert_true(engine_next_ms(r->engine, r->now) <= r->now.mono_ms);
+    rig_pass(r, 0);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.fired, 3);
+    assert_int_equal(v.missed, 2);
+    assert_int_equal(rig_lease(r, "q", 9), 3);
+}
+
 static void what_is_outside_the_window_is_counted_only(void **state)
 {
     struct rig *r = *state;
@@ -1230,6 +1255,7 @@ int main(void)
         TEST(times_that_were_displaced_stay_so),
         TEST(a_job_taken_back_counts_for_the_next_schedule_of_its_name),
         TEST(max_counts_the_times_that_wait),
+        TEST(below_the_disk_reserve_a_schedule_waits),
         TEST(every_overlap_with_every_misfire),
         TEST(what_is_outside_the_window_is_counted_only),
         TEST(a_year_of_milliseconds_is_not_walked),
