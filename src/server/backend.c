@@ -88,8 +88,14 @@ enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)
     bool loaded = false;
     struct engine_config c;
     *done = false;
-    if (s->engine != NULL)
-        return engine_load(s->engine, s->now, done, e);
+    if (s->engine != NULL) {
+        enum err rc = engine_load(s->engine, s->now, done, e);
+#ifdef BELFRY_DEBUG
+        if (rc == ERR_OK && *done) /* counters are those of the rows */
+            rc = engine_check(s->engine, e);
+#endif
+        return rc;
+    }
     enum err rc = store_load_step(s->store, s->now, &loaded, e);
     if (rc != ERR_OK || !loaded)
         return rc;
