@@ -43,8 +43,11 @@ static enum err replay_entry(struct store *s, uint64_t index,
     g->last_index = index;
     s->last_index = index;
     s->stats.replayed_entries++;
-    if (g->used >= s->seal_bytes)
+    if (g->used >= s->seal_bytes) {
+        s->replayed_bytes += generation_bytes(g);
+        s->replayed_number = g->number;
         store_seal(s);
+    }
     return ERR_OK;
 
 damaged:

@@ -29,6 +29,10 @@ struct store {
      * was touched since then has been given back. */
     uint64_t full_mono_ms;
     size_t sealed_bytes;
+    /* Of these, what the start found and nobody could apply yet: generations up
+     * to this number. */
+    size_t replayed_bytes;
+    uint64_t replayed_number;
     size_t seal_bytes; /* where a generation is full */
     uint64_t next_number;
 

@@ -97,6 +97,8 @@ void store_drop_applied(struct store *s)
         if (g == s->open || !g->applied || g->pins > 0)
             return;
         s->sealed_bytes -= generation_bytes(g);
+        if (g->number <= s->replayed_number)
+            s->replayed_bytes -= generation_bytes(g);
         generation_drop(s, g);
     }
 }
@@ -307,8 +309,12 @@ uint64_t store_next_poll_ms(const struct store *s)
 
 enum store_room store_room(const struct store *s)
 {
+    /* The base had some of what a start replays and lost it with the crash, so
+     * that this alone may be above the bound. What was there before the crash
+     * must be able to finish, so it does not count. On a full disk that cannot
+     * go on for ever: the log has no room to grow either. */
     size_t used = overlay_bytes(s);
-    if (used >= s->o.overlay_bytes_max)
+    if (used - s->replayed_bytes >= s->o.overlay_bytes_max)
         return STORE_FULL;
     enum store_room base = s->b->ops->room(s->b);
     if (base == STORE_ROOM && used >= s->o.overlay_bytes_max / 8 * 7)

@@ -642,6 +642,53 @@ static void one_seed_gives_one_history(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
+/* A start on a full disk can apply nothing: all that was not flushed comes back
+ * to the overlay, more than there ever was in it. */
+static void what_a_start_finds_leaves_room_for_finishing(void **state)
+{
+    struct rig *r = *state;
+    struct mem_knobs *k = mem_knobs(r->disk);
+    struct store_stats st;
+    char key[16], value[1000];
+    unsigned n = 0;
+    store_abandon(&r->s);
+    k->manual_flush = true;
+    r->o.overlay_bytes_max = 1 << 20;
+    r->o.generation_bytes = 64 << 10;
+    assert_int_equal(store_start_mem(&r->s, r->disk, &r->o, r->now, NULL),
+                     ERR_OK);
+    memset(value, 'v', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    for (; n < 4000; n++) {
+        snprintf(key, sizeof(key), "%u", n);
+        put(r, key, value);
+        commit(r);
+        poll(r);
+        assert_int_equal(store_room(r->s), STORE_ROOM);
+    }
+    mem_crash(&r->s, 0);
+    k->room = STORE_FINISH_ONLY;
+    k->manual_apply = true;
+    assert_int_equal(store_start_mem(&r->s, r->disk, &r->o, r->now, NULL),
+                     ERR_OK);
+    store_get_stats(r->s, &st);
+    assert_true(st.overlay_bytes > 3 * r->o.overlay_bytes_max);
+    assert_int_equal(store_room(r->s), STORE_FINISH_ONLY);
+    /* What comes now has the same bound as ever. */
+    while (store_room(r->s) != STORE_FULL) {
+        snprintf(key, sizeof(key), "%u", n++);
+        put(r, key, value);
+        commit(r);
+        assert_true(n < 6000);
+    }
+    assert_true(n > 4000 + 700);
+    k->room = STORE_ROOM;
+    k->manual_apply = false;
+    poll(r);
+    assert_int_equal(store_room(r->s), STORE_ROOM);
+    assert_int_equal(r->s->replayed_bytes, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -668,6 +715,7 @@ int main(void)
         TEST(a_newer_format_is_refused),
         TEST(a_damaged_value_is_seen_by_its_reader),
         TEST(one_seed_gives_one_history),
+        TEST(what_a_start_finds_leaves_room_for_finishing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
