@@ -257,6 +257,14 @@ MUST_USE enum err log_verify(const char *dir, struct log_check *out,
                                               void *ud, struct errbuf *e),
                              void *ud, struct errbuf *e);
 
+/* Call `each` for the records from `from` on that can be read without a gap,
+ * whatever is wrong with those before. *last is the last of them, from - 1 if
+ * there is none. Changes nothing. */
+MUST_USE enum err log_rescue(const char *dir, uint64_t from, uint64_t *last,
+                             enum err (*each)(const struct log_record *rec,
+                                              void *ud, struct errbuf *e),
+                             void *ud, struct errbuf *e);
+
 /* Keep the good prefix so that log_open() succeeds. What stood behind the
  * damage is kept aside as *.lost files, and *out says what that was. */
 MUST_USE enum err log_salvage(const char *dir, struct log_check *out,

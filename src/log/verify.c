@@ -1,5 +1,8 @@
 /* The log offline: verifying it, and saving what can be saved.
  *
+ * Rescue is for who has the beginning from elsewhere: the base holds everything
+ * up to an index, and what can be read behind that is worth as much as ever.
+ *
  * Salvage keeps the records before the first damage and nothing else, because
  * entries build on each other: one that is missing makes all later ones
  * meaningless. What is behind goes into *.lost files, whole segments by
@@ -113,6 +116,69 @@ enum err log_verify(const char *dir, struct log_check *out,
     rc = judge(&d, &c, each, ud, e);
     tell(&d, &c, rc, out);
     check_release(&c);
+    close_dir(&d, lock_fd);
+    return rc;
+}
+
+/* --- rescue -------------------------------------------------------------- */
+
+struct rescue {
+    uint64_t next, epoch;
+    enum err (*each)(const struct log_record *rec, void *ud, struct errbuf *e);
+    void *ud;
+};
+
+static enum err rescue_segment(const struct log_dir *d, uint64_t first,
+                               struct rescue *r, struct errbuf *e)
+{
+    struct seg_head head;
+    struct rec_reader reader;
+    struct log_record rec;
+    enum rec_status st;
+    int fd;
+    enum err rc = seg_open(d, first, O_RDONLY, &fd, &head, e);
+    if (rc == ERR_CORRUPT)
+        return ERR_OK; /* without its head nothing of it can be read */
+    if (rc != ERR_OK)
+        return rc;
+    rec_reader_init(&reader, fd, head.salt, SEG_DATA);
+    while ((st = rec_reader_search(&reader, r->next - 1, head.size, &rec)) ==
+               REC_OK &&
+           rec.index == r->next && rec.epoch >= r->epoch) {
+        rc = r->each(&rec, r->ud, e);
+        if (rc != ERR_OK)
+            break;
+        r->next++;
+        r->epoch = rec.epoch;
+    }
+    if (st == REC_IO)
+        rc = err_sys(e, ERR_IO, errno, "cannot read %s/%020" PRIu64 ".seg",
+                     d->path, first);
+    rec_reader_release(&reader);
+    (void)close(fd);
+    return rc;
+}
+
+enum err log_rescue(const char *dir, uint64_t from, uint64_t *last,
+                    enum err (*each)(const struct log_record *rec, void *ud,
+                                     struct errbuf *e),
+                    void *ud, struct errbuf *e)
+{
+    struct rescue r = {.next = from, .each = each, .ud = ud};
+    struct log_dir d;
+    uint64_t *n = NULL;
+    size_t count = 0;
+    int lock_fd;
+    *last = from - 1;
+    enum err rc = open_dir(dir, &d, &lock_fd, e);
+    if (rc != ERR_OK)
+        return rc;
+    rc = seg_list(&d, ".seg", &n, &count, e);
+    for (size_t i = 0; rc == ERR_OK && i < count && n[i] <= r.next; i++)
+        if (i + 1 == count || n[i + 1] > r.next)
+            rc = rescue_segment(&d, n[i], &r, e);
+    *last = r.next - 1;
+    mem_free(n);
     close_dir(&d, lock_fd);
     return rc;
 }

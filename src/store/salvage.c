@@ -1,13 +1,15 @@
 /* Salvage: a damaged directory becomes one that a server starts on.
  *
- *  1. The log: its good prefix (log_salvage()).
- *  2. The base, if it cannot be opened and its MANIFEST is not just torn at its
+ *  1. The base, if it cannot be opened and its MANIFEST is not just torn at its
  *     end (rocks_manifest.h): RocksDB's own repair, which gathers what its
  *     tables still say.
- *  3. The base, if some of it cannot be read: a new one with all rows that can.
+ *  2. The base, if some of it cannot be read: a new one with all rows that can.
  *     Behind a damaged block the walk goes on where the next table begins.
- *  4. Log and base must meet again: a log that ends before the base, or begins
- *     behind it, is set aside, and a new one starts where the base ends.
+ *  3. The log, if it is damaged behind the base's end: its good beginning
+ *     (log_salvage()).
+ *  4. Log and base must meet: one that is damaged or ends before the base does,
+ *     or begins behind it, is set aside, and a new one starts where the base
+ *     ends, with the records of the old one from there on that can be read.
  *  5. Rows of jobs that are lost are dropped (orphans.c).
  *
  * What was lost is told. What holds afterwards: each row can be read, and names
@@ -186,13 +188,15 @@ static enum err copy_family(struct salvage *s, enum family f, struct errbuf *e)
     return rc;
 }
 
-static enum err replace(const char *old, const char *new, const char *aside,
-                        struct errbuf *e)
+/* To <path>.damaged, or .damaged.2 ... if there is one already. */
+static enum err set_aside(const char *path, char *aside, size_t size,
+                          struct errbuf *e)
 {
-    if (rename(old, aside) != 0)
-        return err_sys(e, ERR_IO, errno, "rename %s to %s", old, aside);
-    if (new != NULL && rename(new, old) != 0)
-        return err_sys(e, ERR_IO, errno, "rename %s to %s", new, old);
+    snprintf(aside, size, "%s.damaged", path);
+    for (unsigned n = 2; access(aside, F_OK) == 0; n++)
+        snprintf(aside, size, "%s.damaged.%u", path, n);
+    if (rename(path, aside) != 0)
+        return err_sys(e, ERR_IO, errno, "rename %s to %s", path, aside);
     return ERR_OK;
 }
 
@@ -200,10 +204,13 @@ static enum err rebuild(struct salvage *s, struct errbuf *e)
 {
     const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
                                          false};
-    char new[ROCKS_PATH_MAX + 32], aside[ROCKS_PATH_MAX + 32];
+    char new[ROCKS_PATH_MAX + 32], aside[ROCKS_PATH_MAX + 48];
     snprintf(new, sizeof(new), "%s/base.new", s->dir);
-    snprintf(aside, sizeof(aside), "%s/base.damaged", s->dir);
-    enum err rc = rocks_base_open(&s->to, new, &o, e);
+    enum err rc = ERR_OK;
+    if (access(new, F_OK) == 0) /* of a salvage that was cut short */
+        rc = rocks_empty(new, e);
+    if (rc == ERR_OK)
+        rc = rocks_base_open(&s->to, new, &o, e);
     if (rc != ERR_OK)
         return rc;
     s->batch = rocksdb_writebatch_create();
@@ -217,12 +224,14 @@ static enum err rebuild(struct salvage *s, struct errbuf *e)
     rocks_base_close(&s->to);
     rocks_base_close(&s->from);
     if (rc == ERR_OK)
-        rc = replace(s->base, new, aside, e);
+        rc = set_aside(s->base, aside, sizeof(aside), e);
+    if (rc == ERR_OK && rename(new, s->base) != 0)
+        rc = err_sys(e, ERR_IO, errno, "rename %s to %s", new, s->base);
     if (rc == ERR_OK)
         tell(s,
              "base: %llu rows kept, %llu stretches could not be read; the old "
-             "one is in base.damaged",
-             (unsigned long long)s->kept, (unsigned long long)s->gaps);
+             "one is %s",
+             (unsigned long long)s->kept, (unsigned long long)s->gaps, aside);
     return rc;
 }
 
@@ -296,52 +305,93 @@ static enum err salvage_base(struct salvage *s, uint64_t *applied,
 
 /* --- the log ------------------------------------------------------------- */
 
-static enum err salvage_log(struct salvage *s, struct log_check *check,
+struct keep {
+    struct log *log;
+    uint64_t first;
+};
+
+static enum err keep_record(const struct log_record *rec, void *ud,
                             struct errbuf *e)
 {
-    enum err rc = log_salvage(s->log, check, e);
+    struct keep *k = ud;
+    log_set_epoch(k->log, rec->epoch);
+    log_append(k->log, rec->entry);
+    log_submit(k->log);
+    return log_written(k->log) < rec->index ? log_drain(k->log, e) : ERR_OK;
+}
+
+/* A new log behind the base, with all that the old one has for that place. */
+static enum err begin_log(struct salvage *s, uint64_t first, struct errbuf *e)
+{
+    char aside[ROCKS_PATH_MAX + 48];
+    struct log_options lo = {
+        .dir = s->log, .first_index = first, .sync = LOG_NO};
+    struct log_found found;
+    struct keep k = {0};
+    uint64_t last = first - 1;
+    enum err rc = ERR_OK;
+    bool old = access(s->log, F_OK) == 0;
+    if (old)
+        rc = set_aside(s->log, aside, sizeof(aside), e);
+    if (rc == ERR_OK)
+        rc = log_open(&k.log, &lo, &found, e);
+    if (rc == ERR_OK && old)
+        rc = log_rescue(aside, first, &last, keep_record, &k, e);
+    if (rc == ERR_OK)
+        rc = log_drain(k.log, e);
+    log_close(&k.log);
     if (rc != ERR_OK)
         return rc;
-    if (check->damaged_index != 0)
-        tell(s,
-             "log: damage at index %llu; %llu readable records behind it "
-             "were set aside",
-             (unsigned long long)check->damaged_index,
-             (unsigned long long)check->lost_records);
-    if (check->tail_records != 0)
-        tell(s, "log: %llu unfinished records at its end were dropped",
-             (unsigned long long)check->tail_records);
-    tell(s, "log: records %llu to %llu kept", (unsigned long long)check->first,
-         (unsigned long long)check->last);
+    tell(s, "log: a new one begins at index %llu, where the base ends",
+         (unsigned long long)first);
+    if (old)
+        tell(s, "log: %llu records from there on were kept; the old one is %s",
+             (unsigned long long)(last + 1 - first), aside);
     return ERR_OK;
 }
 
-static enum err begin_log(struct salvage *s, uint64_t first, struct errbuf *e)
+static enum err keep_beginning(struct salvage *s, struct errbuf *e)
 {
-    char aside[ROCKS_PATH_MAX + 32];
-    struct log_options lo = {.dir = s->log, .first_index = first};
-    struct log_found found;
-    struct log *log = NULL;
-    snprintf(aside, sizeof(aside), "%s/log.damaged", s->dir);
-    enum err rc = ERR_OK;
-    if (access(s->log, F_OK) == 0)
-        rc = replace(s->log, NULL, aside, e);
-    if (rc == ERR_OK)
-        rc = log_open(&log, &lo, &found, e);
-    log_close(&log);
-    if (rc == ERR_OK)
+    struct log_check check;
+    enum err rc = log_salvage(s->log, &check, e);
+    if (rc != ERR_OK)
+        return rc;
+    if (check.damaged_index != 0)
         tell(s,
-             "log: a new one begins at index %llu; the old one is in "
-             "log.damaged",
-             (unsigned long long)first);
-    return rc;
+             "log: damage at index %llu; %llu readable records behind it "
+             "were set aside",
+             (unsigned long long)check.damaged_index,
+             (unsigned long long)check.lost_records);
+    if (check.tail_records != 0)
+        tell(s, "log: %llu unfinished records at its end were dropped",
+             (unsigned long long)check.tail_records);
+    tell(s, "log: records %llu to %llu kept", (unsigned long long)check.first,
+         (unsigned long long)check.last);
+    return ERR_OK;
+}
+
+/* Damage behind the base's end leaves what is before it. Damage below that end
+ * is no loss: the base has it, and what follows is good. */
+static enum err salvage_log(struct salvage *s, uint64_t applied,
+                            struct errbuf *e)
+{
+    struct log_check check = {0};
+    enum err rc = log_verify(s->log, &check, NULL, NULL, e);
+    if (rc != ERR_OK)
+        tell(s, "log: %s", e->text);
+    bool readable = rc == ERR_OK || rc == ERR_CORRUPT;
+    if (readable && check.last >= applied && check.first <= applied + 1)
+        return keep_beginning(s, e);
+    if (readable && check.damaged_index == 0)
+        tell(s, "log: the base ends at index %llu, so they do not meet",
+             (unsigned long long)applied);
+    return begin_log(s, applied + 1, e);
 }
 
 enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
                          struct errbuf *e)
 {
     struct salvage s = {.dir = dir, .tell = told, .ud = ud};
-    struct log_check check = {0};
     uint64_t applied = 0;
     int lock_fd = -1;
     enum err rc;
@@ -356,16 +406,8 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
     if (rc != ERR_OK)
         return rc;
     rc = salvage_base(&s, &applied, e);
-    bool log_ok = rc == ERR_OK && salvage_log(&s, &check, e) == ERR_OK;
-    if (rc == ERR_OK && !log_ok)
-        tell(&s, "log: %s", e->text);
-    if (rc == ERR_OK &&
-        (!log_ok || check.last < applied || check.first > applied + 1)) {
-        if (log_ok)
-            tell(&s, "log: the base ends at index %llu, so they do not meet",
-                 (unsigned long long)applied);
-        rc = begin_log(&s, applied + 1, e);
-    }
+    if (rc == ERR_OK)
+        rc = salvage_log(&s, applied, e);
     if (rc == ERR_OK)
         rc = rocks_witness_forget(dir, e);
     if (rc == ERR_OK)

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "log/log.h"
 #include "store/offline.h"
 #include "store_lib.h"
 
@@ -272,23 +273,91 @@ static void a_lost_log_is_replaced_on_request_only(void **state)
     assert_int_equal(count_rows(p), ROWS + 1);
 }
 
+/* Where the record of an index stands in a segment that begins with 1. */
+struct find {
+    uint64_t index;
+    off_t at;
+};
+
+static enum err find_record(const struct log_record *rec, void *ud,
+                            struct errbuf *e)
+{
+    struct find *f = ud;
+    (void)e;
+    if (rec->index < f->index)
+        f->at += (off_t)((40 + rec->entry.len + 7) / 8 * 8);
+    return ERR_OK;
+}
+
+/* Damage the record `behind` the base's end (0: the last that it has). */
+static void damage_record(struct place *p, uint64_t behind)
+{
+    struct offline_count n;
+    struct log_check check;
+    struct errbuf e;
+    char log[96], path[512];
+    fill(p);
+    verified(p->dir, &n);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    struct find f = {n.applied + behind, 8192};
+    assert_int_equal(log_verify(log, &check, find_record, &f, &e), ERR_OK);
+    assert_int_equal(check.segments, 1);
+    find_file(log, ".seg", path, sizeof(path));
+    damage(path, f.at + 44, 8);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+}
+
 static void a_damaged_log_keeps_its_good_beginning(void **state)
 {
     struct place *p = *state;
     struct offline_count n;
-    struct errbuf e;
     struct told told = {0};
-    char log[96], path[512];
-    fill(p);
-    snprintf(log, sizeof(log), "%s/log", p->dir);
-    find_file(log, ".seg", path, sizeof(path));
-    damage(path, 8192 + 6000, 8);
-    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    p->o.log_segment_bytes = 8 << 20;
+    damage_record(p, 51); /* the start, and 49 rows */
     salvaged(p, &told);
     assert_true(told.lost);
     verified(p->dir, &n);
     load(p);
-    assert_true(count_rows(p) >= ROWS);
+    assert_int_equal(count_rows(p), ROWS + 49);
+}
+
+/* The base has what was damaged, so nothing is lost. */
+static void damage_below_the_end_of_the_base_costs_nothing(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct told told = {0};
+    p->o.log_segment_bytes = 8 << 20;
+    damage_record(p, 0);
+    salvaged(p, &told);
+    assert_false(told.lost);
+    verified(p->dir, &n);
+    assert_int_equal(n.rows[FAMILY_JOBS], ROWS + 100);
+    load(p);
+    assert_int_equal(count_rows(p), ROWS + 100);
+    put(p, ROWS + 100, 1, true);
+    commit(p);
+    store_close(&p->s);
+    load(p);
+    assert_int_equal(count_rows(p), ROWS + 101);
+}
+
+static void what_was_salvaged_can_be_salvaged_again(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct told told = {0};
+    char base[96], log[96], path[512];
+    fill(p);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    for (int i = 0; i < 3; i++) {
+        find_file(base, ".sst", path, sizeof(path));
+        damage(path, 10, 8);
+        remove_tree(log);
+        salvaged(p, &told);
+        verified(p->dir, &n);
+    }
 }
 
 /* A place in a queue whose job was lost would stop the server. */
@@ -353,6 +422,8 @@ int main(void)
         TEST(a_missing_current_is_named_without_tables_too),
         TEST(a_lost_log_is_replaced_on_request_only),
         TEST(a_damaged_log_keeps_its_good_beginning),
+        TEST(damage_below_the_end_of_the_base_costs_nothing),
+        TEST(what_was_salvaged_can_be_salvaged_again),
         TEST(rows_of_lost_jobs_go_too),
         TEST(a_base_without_its_manifest_is_repaired),
     };
