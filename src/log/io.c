@@ -74,6 +74,9 @@ int io_sync(const struct log_io *io, int fd)
             rc = fdatasync(fd);
 #endif
     } while (rc != 0 && errno == EINTR);
+#ifdef BELFRY_SABOTAGE_IGNORE_SYNC
+    return 0; /* a cheat that the rigs must catch: it failed, never mind */
+#endif
     return rc == 0 ? 0 : errno;
 }
 

@@ -56,6 +56,9 @@ bool rec_decode(struct slice bytes, uint64_t salt, struct log_record *rec)
     rec->index = get_le64(p + 16);
     rec->epoch = get_le64(p + 24);
     rec->durable = get_le64(p + 32);
+#ifdef BELFRY_SABOTAGE_NO_CHECKSUM
+    return rec->durable < rec->index; /* a cheat that the rigs must catch */
+#endif
     return get_le64(p) == rec_sum(p, rec->entry, salt) &&
            rec->durable < rec->index;
 }

@@ -20,6 +20,7 @@ KINDS = {
     "allocate": 16,
     "name": 32,
     "read": 64,
+    "logsync": 128,
 }
 EXIT_CUT = 137
 EIO, ENOSPC = 5, 28

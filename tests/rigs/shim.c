@@ -36,6 +36,7 @@ enum kind {
     ALLOCATE = 16,
     NAME = 32, /* rename, link, unlink, rmdir */
     READ = 64,
+    LOG_SYNC = 128, /* beside SYNC: of a segment of the log */
 };
 #define CHANGES (WRITE | SYNC | DIR_SYNC | CREATE | ALLOCATE | NAME)
 
@@ -117,7 +118,7 @@ __attribute__((constructor)) static void start(void)
 
 /* Count an operation, with the lock held: 0 go on, 1 fail with errno set,
  * 2 write short. */
-static int order(enum kind kind)
+static int order(uint64_t kind)
 {
     if ((kind & CHANGES) && ++control->operations == control->cut_at)
         cut_power();
@@ -370,16 +371,31 @@ int fallocate64(int fd, int mode, off_t off, off_t len)
 
 /* --- syncing ------------------------------------------------------------- */
 
+static void name_of(int fd, char path[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, PATH_MAX - 1);
+    path[n > 0 ? n : 0] = '\0';
+}
+
+static uint64_t kind_of_sync(int fd, int directory)
+{
+    char path[PATH_MAX];
+    if (directory || !(control->fail_kinds & LOG_SYNC))
+        return directory ? DIR_SYNC : SYNC;
+    name_of(fd, path);
+    return strstr(path, ".seg") != NULL ? SYNC | LOG_SYNC : SYNC;
+}
+
 /* Between a write to RocksDB's list of tables and its sync: the rarest of the
  * moments that matter, so there is an order for it. */
 static void order_manifest(int fd)
 {
-    char link[64], path[PATH_MAX];
+    char path[PATH_MAX];
     if (control->cut_manifest == 0)
         return;
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, path, sizeof(path) - 1);
-    path[n > 0 ? n : 0] = '\0';
+    name_of(fd, path);
     if (strstr(path, "/base/MANIFEST-") != NULL && --control->cut_manifest == 0)
         cut_power();
 }
@@ -396,7 +412,7 @@ static int do_sync(int fd, int (*sync)(int fd))
     }
     if (!directory)
         order_manifest(fd);
-    if (order(directory ? DIR_SYNC : SYNC) == 1)
+    if (order(kind_of_sync(fd, directory)) == 1)
         return (int)leave(-1);
     int rc = sync(fd);
     if (rc == 0)
