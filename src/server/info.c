@@ -107,6 +107,13 @@ static void persistence_section(struct server *s, struct buf *out)
     metrics_info(&m, SECTION_PERSISTENCE, out);
     info_line(out, "async_loading", 0);
     info_line(out, "rdb_bgsave_in_progress", p->backup_running);
+    if (p->backup_running)
+        info_line(out, "rdb_current_bgsave_time_sec",
+                  s->now.wall_ms > p->backup_started_ms
+                      ? (s->now.wall_ms - p->backup_started_ms) / 1000
+                      : 0);
+    else
+        word(out, "rdb_current_bgsave_time_sec", "-1"); /* as Redis */
     info_line(out, "rdb_last_save_time", saved_ms / 1000);
     word(out, "rdb_last_bgsave_status",
          p->backup_error[0] == '\0' ? "ok" : "err");

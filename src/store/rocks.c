@@ -326,6 +326,7 @@ static void rocks_stats(const struct backend *b, struct store_stats *out)
     out->dropped_tail_bytes = r->found.tail_bytes;
     out->filed_changes = atomic_load(&r->filed_changes);
     out->cut_manifest_bytes = r->cut.bytes;
+    out->backup_bytes = atomic_load(&r->backup_bytes);
     out->fault_is = fault_of(r, &out->fault);
     const struct rocks_base *base = rocks_base_of(r);
     if (base == NULL)

@@ -142,7 +142,8 @@ struct rocks {
     struct mark witness; /* as it was written last */
     uint64_t next_witness_ms;
 
-    struct rocks_backup *backup; /* under way, or NULL */
+    struct rocks_backup *backup;   /* under way, or NULL */
+    _Atomic uint64_t backup_bytes; /* of the log, copied by the last one */
 };
 
 static inline struct rocks *rocks_of(const struct backend *b)

@@ -91,6 +91,7 @@ static enum err copy_records(struct rocks_backup *b, struct log *to,
         /* The entry must be written before the next one is read. */
         if (log_written(to) < index)
             rc = log_drain(to, &b->e);
+        atomic_fetch_add(&b->r->backup_bytes, rec.entry.len);
         index++;
     }
     return rc == ERR_OK ? log_drain(to, &b->e) : rc;
@@ -184,6 +185,7 @@ enum err rocks_backup(struct backend *backend, const char *path,
     struct rocks_backup *b = NEW(struct rocks_backup);
     b->r = r;
     snprintf(b->path, sizeof(b->path), "%s", path);
+    atomic_store(&r->backup_bytes, 0);
     b->done = done;
     b->ud = ud;
     log_hold_begin(r->log, &b->hold, atomic_load(&r->flushed_index) + 1);

@@ -225,6 +225,7 @@ struct store_stats {
     bool log_realtime; /* the log's thread runs before others */
     uint64_t replayed_entries, dropped_tail_bytes;
     uint64_t cut_manifest_bytes;
+    uint64_t backup_bytes; /* of the log, copied by the last backup so far */
     struct store_times {
         uint64_t p50, p99, max;
     } sync_us,     /* of the log's fdatasyncs */

@@ -6,6 +6,8 @@ start_server {tags {server durability}} {
         wait_for {[info_field rdb_bgsave_in_progress] == 0} 20000
         assert_equal ok [info_field rdb_last_bgsave_status]
         assert_equal "" [info_field backup_error]
+        assert_equal -1 [info_field rdb_current_bgsave_time_sec]
+        assert {[info_field backup_log_bytes] > 0}
         assert_range [r lastsave] [expr {[clock seconds] - 30}] [clock seconds]
         r job.add q behind-the-backup
         # A server that starts from the copy has what was there.
