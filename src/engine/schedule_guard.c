@@ -77,8 +77,10 @@ static enum err check_zone(struct engine *e, struct gather *g,
         return rc;
     if (plan_next(&p, (int64_t)s->st.from_ms, &next))
         due = plan_due(&p, next);
-    /* An alarm later than planned is right: it is displacing jobs. */
-    if (act && (next != s->st.next_ms || due > s->st.due_ms)) {
+    /* An alarm later than planned is right: it is displacing jobs. So is a time
+     * that the search has passed: walk_on() holds it until it is judged. */
+    if (act && s->st.next_ms > s->st.from_ms &&
+        (next != s->st.next_ms || due > s->st.due_ms)) {
         schedule_silence(e, s);
         schedule_move(e, s, &p, (int64_t)s->st.from_ms);
         *changed = true;

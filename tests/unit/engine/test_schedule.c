@@ -1202,6 +1202,33 @@ static void the_guardian_leaves_an_alarm_that_displaces_alone(void **state)
     assert_int_equal(v.next_ms, next + MINUTE);
 }
 
+/* An outage ended inside of what is excluded: slice by slice the last time
+ * before it is held while the search is far behind it, which is no new rule
+ * either. */
+static void the_guardian_leaves_a_walk_alone(void **state)
+{
+    struct rig *r = *state;
+    struct schedule_params p = cron("s", "* * * * * *");
+    p.timing.zone = SLICE_LIT("Etc/UTC");
+    rig_pass(r, HOUR - r->now.wall_ms % HOUR - 10 * SECOND);
+    uint64_t from = r->now.wall_ms;
+    char exclude[2][64];
+    unsigned hour = (unsigned)((from / HOUR + 1) % 24);
+    snprintf(exclude[0], sizeof(exclude[0]), "*/2 * %u * * *", hour);
+    snprintf(exclude[1], sizeof(exclude[1]), "1-59/2 * %u * * *", hour);
+    for (int i = 0; i < 2; i++)
+        p.timing.excludes[p.timing.excludes_n++] = slice_str(exclude[i]);
+    p.grace_ms = SECOND;
+    set(r, &p);
+    r->config.slice_ops = 1;
+    rig_restart(r);
+    rig_pass(r, 30 * MINUTE);
+    struct schedule_view v = get(r, "s");
+    assert_int_equal(v.missed, 9);
+    assert_int_equal(v.fired, 1);
+    assert_int_equal(v.last_ms, from + 9 * SECOND);
+}
+
 #define MANY 100000
 
 static void many_schedules_fire_and_cost_no_memory(void **state)
@@ -1275,6 +1302,7 @@ int main(void)
         TEST(new_rules_of_a_zone_move_the_next_time),
         TEST(a_zone_that_cannot_be_read_is_waited_for),
         TEST(the_guardian_leaves_an_alarm_that_displaces_alone),
+        TEST(the_guardian_leaves_a_walk_alone),
         TEST(many_schedules_fire_and_cost_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
