@@ -241,7 +241,9 @@ static enum err examine(struct engine *e, const struct add_params *p,
     enum err rc = name_check(p->queue, "queue", err);
     if (rc == ERR_OK && option_given(p->options, JOPT_HANDLER))
         rc = name_check(p->options->handler, "handler", err);
-    if (rc == ERR_OK)
+    /* SET has examined a schedule's, and an earlier version's was less strict:
+     * what runs since then goes on. */
+    if (rc == ERR_OK && p->schedule.len == 0)
         rc = options_check_lengths(p->options, err);
     if (rc == ERR_OK && p->name.len > 0)
         rc = alias_check(p->name, err);

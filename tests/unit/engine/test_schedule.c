@@ -9,7 +9,7 @@
 
 #include "cron/zone.h"
 #include "engine/core.h"
-#include "engine/schedule.h"
+#include "engine/schedule_impl.h"
 #include "util/alloc.h"
 #include "util/parse.h"
 
@@ -908,6 +908,37 @@ static void a_job_that_cannot_be_made_is_told(void **state)
     assert_int_not_equal(v.next_ms, 0);
 }
 
+/* EXPECT above TIMEOUT has not always been refused. */
+static void what_an_earlier_version_accepted_makes_jobs(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPECT) | GIVEN(TIMEOUT),
+                            .expect_ms = 1000,
+                            .timeout_ms = 2000};
+    struct schedule_params p = every("s", MINUTE);
+    struct id id = due_name_id(p.name);
+    struct schedule s = {0};
+    struct buf old = {0};
+    struct key k;
+    p.options = &o;
+    set(r, &p);
+    assert_int_equal(schedule_load(r->engine, NULL, &id, &s, &r->err), ERR_OK);
+    o.expect_ms = 3000;
+    size_t len = options_size(&o);
+    options_encode(&o, buf_room(&old, len));
+    s.set.options = slice_of(old.data, len);
+    rec_schedule_encode(&s.set,
+                        store_put(r->store, FAMILY_NAMED,
+                                  schedule_key(&k, NAMED_SCHEDULE_SET, &id),
+                                  rec_schedule_size(&s.set), false));
+    schedule_release(&s);
+    buf_release(&old);
+    rig_pass(r, MINUTE);
+    assert_int_equal(get(r, "s").fired, 1);
+    assert_int_equal(get(r, "s").rejected, 0);
+    assert_int_equal(try_set(r, &p, NULL), ERR_SYNTAX);
+}
+
 static void a_job_that_is_taken_back_is_live_again(void **state)
 {
     struct rig *r = *state;
@@ -1293,6 +1324,7 @@ int main(void)
         TEST(a_time_that_displaces_is_not_lost_while_rows_are_fetched),
         TEST(it_pauses_after_failures_in_a_row),
         TEST(a_job_that_cannot_be_made_is_told),
+        TEST(what_an_earlier_version_accepted_makes_jobs),
         TEST(a_job_that_is_taken_back_is_live_again),
         TEST(a_job_that_does_not_stop_is_stopped_for_its_successor),
         TEST(backfill_makes_what_was_not_made),
