@@ -120,6 +120,7 @@ struct limit *limit_make(struct engine *e, struct slice name)
     map_add(&e->limits_by_name, &l->by_name, hash64(name));
     list_append(&e->limits, &l->in_all);
     e->limits_n++;
+    e->limits_came++;
     if (slice_has_prefix(name, QUEUE_LIMIT)) {
         l->queue = queue_find(e, behind(name, QUEUE_LIMIT));
         if (l->queue != NULL) {
@@ -539,13 +540,14 @@ void limits_clock(struct engine *e, struct now now)
 
 /* Those that nobody uses are looked at in turn: names come back soon, so one is
  * forgotten when the second round finds that nothing has run under it since the
- * first. With many of them as many are looked at as come. */
+ * first. With many of them those that come bring their two looks along: those
+ * in steady use must not, or a look at them would be due to each look. */
 #define COOLED 8
 #define RESTING_MAX 4096
 static void cool(struct engine *e)
 {
-    uint32_t n = COOLED + (e->limits_n > RESTING_MAX ? e->rested : 0);
-    e->rested = 0;
+    uint32_t n = COOLED + (e->limits_n > RESTING_MAX ? 2 * e->limits_came : 0);
+    e->limits_came = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct list *it = list_pop(&e->cooling_limits);
         if (it == NULL)
@@ -640,10 +642,8 @@ void limits_commit(struct engine *e, struct now now)
             limit_free(e, l);
             continue;
         }
-        if ((!past || !needed) && !list_linked(&l->cooling)) {
+        if ((!past || !needed) && !list_linked(&l->cooling))
             list_append(&e->cooling_limits, &l->cooling);
-            e->rested++;
-        }
     }
     while ((it = list_pop(&later)) != NULL)
         list_append(&e->touched_limits, it);

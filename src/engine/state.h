@@ -261,7 +261,7 @@ struct engine {
     struct map limits_by_name, parked_by_what;
     struct list limits, limits_todo; /* all: visited since a change, or not */
     uint32_t limits_n, parked_lanes_n;
-    uint32_t rested; /* limits that came to rest in this tick */
+    uint32_t limits_came; /* were made since the last cool() */
     struct list touched_limits, cooling_limits, sifting;
     struct rule **rules; /* the most specific first */
     uint32_t rules_n;

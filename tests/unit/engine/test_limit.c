@@ -540,6 +540,52 @@ static void names_that_come_back_soon_are_kept(void **state)
     }
 }
 
+/* Jobs under the names n<from> to n<from + n - 1>, done at once. */
+static void use_names(struct rig *r, uint32_t from, uint32_t n)
+{
+    char name[16];
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(name, sizeof(name), "n%u", (unsigned)(from + i));
+        add_named(r, "q", name, NULL);
+    }
+    assert_int_equal(rig_lease(r, "q", n), n);
+    ack_all(r);
+    rig_pass(r, 10);
+}
+
+#define MANY 5000
+static void many_names_in_use_are_kept(void **state)
+{
+    struct rig *r = *state;
+    struct engine_stats s;
+    set_rule(r, "*", 100, 0, 0, 0);
+    r->check = false;
+    for (uint32_t i = 0; i < MANY; i += MANY / 4)
+        use_names(r, i, MANY / 4);
+    for (uint32_t step = 0; step < 60; step++) {
+        use_names(r, step * 500 % MANY, 500);
+        engine_get_stats(r->engine, &s);
+        assert_int_equal(s.limits, MANY);
+    }
+    r->check = true;
+    rig_step(r);
+}
+
+static void many_names_that_are_used_once_are_forgotten(void **state)
+{
+    struct rig *r = *state;
+    struct engine_stats s;
+    set_rule(r, "*", 100, 0, 0, 0);
+    r->check = false;
+    for (uint32_t step = 0; step < 400; step++) {
+        use_names(r, step * 50, 50);
+        engine_get_stats(r->engine, &s);
+        assert_true(s.limits < 2 * MANY);
+    }
+    r->check = true;
+    rig_step(r);
+}
+
 static void a_wrong_rule_is_refused_with_its_reason(void **state)
 {
     struct rig *r = *state;
@@ -690,6 +736,8 @@ int main(void)
         T(a_parked_job_can_expire_and_gives_its_place_up),
         T(names_that_nobody_uses_are_forgotten),
         T(names_that_come_back_soon_are_kept),
+        T(many_names_in_use_are_kept),
+        T(many_names_that_are_used_once_are_forgotten),
         T(a_wrong_rule_is_refused_with_its_reason),
         T(the_most_specific_rule_applies),
         T(a_rate_survives_a_clock_that_was_put_back),
