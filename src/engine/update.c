@@ -176,14 +176,14 @@ static enum err examine_words(const struct change *c, struct now now,
 }
 
 /* What its handler says of payloads holds for a new payload, and for a new
- * handler. */
+ * handler; one that is yet to be made (NULL) says nothing. */
 static enum err examine_payload(struct engine *e, struct gather *g,
                                 const struct change *c, const struct job *j,
                                 const struct handler *h, struct errbuf *err)
 {
     struct slice payload = c->p->has_payload ? c->p->payload : c->r.payload;
     struct key k;
-    if (!c->p->has_payload && h == j->handler)
+    if (h == NULL || (!c->p->has_payload && h == j->handler))
         return ERR_OK;
     if (!c->p->has_payload && (j->flags & JOBF_BODY) != 0) {
         enum err rc =
@@ -218,13 +218,16 @@ static enum err prepare(struct engine *e, struct gather *g, struct change *c,
     r->deliveries = j->n;
     c->m.reserved = SLICE_EMPTY;
     if (option_given(o, JOPT_HANDLER))
+        h = handler_find(e, o->handler);
+    rc = examine_payload(e, g, c, j, h, err);
+    if (rc != ERR_OK)
+        return rc;
+    /* Only now: nothing has changed if rows were missing. */
+    if (h == NULL)
         h = handler_make(e, o->handler);
     if (h == NULL)
         return err_set(err, ERR_LIMIT, "there are %u handlers already",
                        (unsigned)e->config.names_max);
-    rc = examine_payload(e, g, c, j, h, err);
-    if (rc != ERR_OK)
-        return rc;
     r->handler = h->set.id;
     if (option_given(o, JOPT_PRIORITY))
         r->priority = o->priority;

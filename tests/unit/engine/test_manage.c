@@ -1,4 +1,6 @@
 /* Jobs that people manage: cancel, run now, hold, retry, delete. */
+#include "engine/handlers.h"
+
 #include "rig.h"
 
 static struct id add_delayed(struct rig *r, uint64_t ms)
@@ -406,6 +408,43 @@ static void a_waiting_job_changes_its_place_and_its_payload(void **state)
     assert_int_equal(rig_update(r, id, &o, NULL), ERR_FINISHED);
 }
 
+/* The reply of a command that must wait for rows is not there yet: nor is what
+ * it changes. */
+static void a_change_that_waits_for_a_payload_makes_no_handler(void **state)
+{
+    struct rig *r = *state;
+    char big[601], text[ID_TEXT_LEN];
+    struct handler_view v;
+    struct job_options o = {.given = GIVEN(HANDLER),
+                            .handler = SLICE_LIT("new")};
+    struct update_params p = {.options = &o};
+    enum err rc;
+    memset(big, 'p', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\0';
+    r->generation_bytes = 4096; /* so that rows are in the base */
+    rig_restart(r);
+    struct id id = rig_add(r, "q", big, NULL).id;
+    for (int i = 0; i < 20; i++)
+        rig_add(r, "q", big, NULL);
+    rig_restart(r);
+    mem_knobs(r->disk)->pending_per_1000 = 1000;
+    id_text(&id, text);
+    p.job = slice_of(text, ID_TEXT_LEN);
+    while ((rc = engine_update(r->engine, r->gather, &p, r->now, &r->err)) ==
+           ERR_PENDING) {
+        assert_int_equal(
+            engine_handler(r->engine, o.handler, r->now, &v, &r->err),
+            ERR_NOTFOUND);
+        rig_fetch(r);
+    }
+    assert_int_equal(rc, ERR_OK);
+    gather_release(r->gather);
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    rig_step(r);
+    assert_int_equal(engine_handler(r->engine, o.handler, r->now, &v, &r->err),
+                     ERR_OK);
+}
+
 static void a_job_is_put_off_and_brought_forward(void **state)
 {
     struct rig *r = *state;
@@ -619,6 +658,7 @@ int main(void)
         T(a_name_follows_its_job_back),
         T(a_deleted_job_leaves_nothing),
         T(a_waiting_job_changes_its_place_and_its_payload),
+        T(a_change_that_waits_for_a_payload_makes_no_handler),
         T(a_job_is_put_off_and_brought_forward),
         T(new_deadlines_take_the_place_of_the_old_ones),
         T(what_cannot_be_changed_is_named),
