@@ -171,8 +171,8 @@ static enum err look(struct engine *e, struct gather *g, const struct id *id,
                      uint32_t bucket, struct slice *value, struct errbuf *err)
 {
     struct key k;
-    return store_get(e->store, g, FAMILY_PAST, key_past_job(&k, bucket, id),
-                     value, err);
+    return store_find(e->store, g, FAMILY_PAST, key_past_job(&k, bucket, id),
+                      value, err);
 }
 
 /* The likely buckets first, then all others: there are none before the job's

@@ -245,7 +245,7 @@ enum err job_load(struct engine *e, struct gather *g, const struct id *id,
     struct key k;
     struct slice row;
     enum err rc =
-        store_get(e->store, g, FAMILY_JOBS, key_job(&k, id), &row, err);
+        store_find(e->store, g, FAMILY_JOBS, key_job(&k, id), &row, err);
     if (rc != ERR_OK)
         return rc;
     return job_load_row(e, g, id, row, out, err);

@@ -39,8 +39,8 @@ enum err alias_find(struct engine *e, struct gather *g, struct slice name,
     struct key k;
     struct slice value;
     struct rec_alias r;
-    enum err rc = store_get(e->store, g, FAMILY_KEYS,
-                            key_key(&k, KEY_ALIAS, name), &value, err);
+    enum err rc = store_find(e->store, g, FAMILY_KEYS,
+                             key_key(&k, KEY_ALIAS, name), &value, err);
     bool pending = false;
     if (rc == ERR_OK && rec_alias_decode(&r, value)) {
         *id = r.job;
@@ -50,9 +50,9 @@ enum err alias_find(struct engine *e, struct gather *g, struct slice name,
     }
     /* The newest bucket first: a name that is used again and again is there. */
     for (uint32_t i = e->buckets_n; rc == ERR_NOTFOUND && i > 0; i--) {
-        rc = store_get(e->store, g, FAMILY_DONE,
-                       key_done_alias(&k, e->buckets[i - 1].hour, name), &value,
-                       err);
+        rc = store_find(e->store, g, FAMILY_DONE,
+                        key_done_alias(&k, e->buckets[i - 1].hour, name),
+                        &value, err);
         if (rc == ERR_PENDING) {
             pending = true;
             rc = ERR_NOTFOUND;

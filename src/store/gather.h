@@ -72,7 +72,7 @@ struct gather {
     struct content *content; /* NULL: nothing yet */
     struct generation *pin;
     struct fetch *fetch;
-    bool deferred; /* rows are left to the reader */
+    bool deferred; /* store_find() leaves rows to the reader */
 };
 
 struct content *content_new(void);

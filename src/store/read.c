@@ -45,19 +45,18 @@ static enum err get_fetched(const struct want *w, struct slice *value,
     return ERR_OK;
 }
 
-static enum err get_base(struct store *s, struct gather *g, enum family f,
-                         struct slice key, struct slice *value,
+static enum err get_base(struct store *s, struct gather *g, bool later,
+                         enum family f, struct slice key, struct slice *value,
                          struct errbuf *e)
 {
     struct want *w = NULL;
-    enum err rc;
+    enum err rc = ERR_PENDING;
     if (g != NULL) {
         w = content_find(content_of(g), WANT_ROW, f, key, SLICE_EMPTY);
         if (w != NULL && w->fetched)
             return get_fetched(w, value, e);
     }
-    rc = ERR_PENDING;
-    if (g == NULL || !g->deferred) {
+    if (!later) {
         s->stats.base_reads++;
         rc = s->b->ops->read(s->b, BASE_MEMORY, f, key, arena_of(s, g), value,
                              e);
@@ -75,8 +74,9 @@ static enum err get_base(struct store *s, struct gather *g, enum family f,
     return s->b->ops->read(s->b, BASE_DISK, f, key, &s->scratch, value, e);
 }
 
-static enum said get_overlay(struct store *s, struct gather *g, enum family f,
-                             struct slice key, struct slice *value)
+static enum err get(struct store *s, struct gather *g, bool later,
+                    enum family f, struct slice key, struct slice *value,
+                    struct errbuf *e)
 {
     enum said said = SAID_NOTHING;
     CHECK_OBJ(s, STORE);
@@ -90,33 +90,30 @@ static enum said get_overlay(struct store *s, struct gather *g, enum family f,
     for (struct generation *gen = s->open; gen != NULL && said == SAID_NOTHING;
          gen = older(s, gen))
         said = generation_get(gen, f, key, value);
-    return said;
+    if (said != SAID_NOTHING)
+        return said == SAID_ROW ? ERR_OK : ERR_NOTFOUND;
+    enum err rc = get_base(s, g, later, f, key, value, e);
+    ASSERT(rc != ERR_OK || value->len > 0); /* invariant 4 */
+    return rc;
 }
 
 enum err store_get(struct store *s, struct gather *g, enum family f,
                    struct slice key, struct slice *value, struct errbuf *e)
 {
-    enum said said = get_overlay(s, g, f, key, value);
-    if (said != SAID_NOTHING)
-        return said == SAID_ROW ? ERR_OK : ERR_NOTFOUND;
-    enum err rc = get_base(s, g, f, key, value, e);
-    ASSERT(rc != ERR_OK || value->len > 0); /* invariant 4 */
-    return rc;
+    return get(s, g, false, f, key, value, e);
 }
 
 enum err store_get_later(struct store *s, struct gather *g, enum family f,
                          struct slice key, struct slice *value,
                          struct errbuf *e)
 {
-    enum said said = get_overlay(s, g, f, key, value);
-    if (said != SAID_NOTHING)
-        return said == SAID_ROW ? ERR_OK : ERR_NOTFOUND;
-    struct want *w = content_find(content_of(g), WANT_ROW, f, key, SLICE_EMPTY);
-    if (w != NULL && w->fetched)
-        return get_fetched(w, value, e);
-    content_miss(g->content, w, WANT_ROW, f, key, SLICE_EMPTY, 1);
-    s->stats.pending_reads++;
-    return ERR_PENDING;
+    return get(s, g, true, f, key, value, e);
+}
+
+enum err store_find(struct store *s, struct gather *g, enum family f,
+                    struct slice key, struct slice *value, struct errbuf *e)
+{
+    return get(s, g, g != NULL && g->deferred, f, key, value, e);
 }
 
 void store_wish_scan(struct store *s, struct gather *g, enum family f,

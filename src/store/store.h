@@ -145,7 +145,12 @@ MUST_USE enum err store_scan_back(struct store *s, struct gather *g,
 MUST_USE enum err store_get_later(struct store *s, struct gather *g,
                                   enum family f, struct slice key,
                                   struct slice *value, struct errbuf *e);
-/* Let store_get() with this gather do so, until it is released. */
+/* As store_get(), for a row that may well not exist, which is the dearest to
+ * look for. With a gather that defers (until it is released) it is left to the
+ * reader. */
+MUST_USE enum err store_find(struct store *s, struct gather *g, enum family f,
+                             struct slice key, struct slice *value,
+                             struct errbuf *e);
 void gather_defer(struct gather *g);
 /* Have the next fetch of the gather bring these rows, without a look whether
  * they are at hand: for what will be read soon. */

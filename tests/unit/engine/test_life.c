@@ -541,6 +541,38 @@ static void a_long_payload_is_kept_until_it_is_shown(void **state)
     mem_knobs(r->disk)->pending_per_1000 = 0;
 }
 
+static void on_acked(void *ud, uint32_t i, enum err rc, const char *why)
+{
+    (void)ud;
+    (void)i;
+    (void)why;
+    assert_int_equal(rc, ERR_OK);
+}
+
+/* The lease has just read them: the list of tokens need not wait for them. */
+static void a_list_of_tokens_finds_long_payloads_in_the_cache(void **state)
+{
+    struct rig *r = *state;
+    char payload[601];
+    uint32_t cut = 0;
+    memset(payload, 'x', 600);
+    payload[600] = '\0';
+    r->generation_bytes = 4096; /* so that rows are in the base */
+    rig_restart(r);
+    for (int i = 0; i < 50; i++)
+        rig_add(r, "q", payload, NULL);
+    rig_restart(r);
+    assert_int_equal(rig_lease(r, "q", 50), 50);
+    struct ack_params p = {.tokens = r->token, .n = 50, .cut = &cut};
+    assert_int_equal(
+        engine_ack(r->engine, r->gather, &p, r->now, on_acked, r, &r->err),
+        ERR_OK);
+    assert_int_equal(cut, 50);
+    gather_release(r->gather);
+    rig_step(r);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_RUNNING], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -574,6 +606,7 @@ int main(void)
         TEST(a_backlog_is_read_ahead_of_its_leases),
         TEST(reading_ahead_keeps_to_the_jobs_in_memory),
         TEST(a_long_payload_is_kept_until_it_is_shown),
+        TEST(a_list_of_tokens_finds_long_payloads_in_the_cache),
         TEST(a_token_of_no_job_is_unknown_even_if_all_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
