@@ -111,8 +111,11 @@ void park(struct parked *p, struct client *c, const struct cmd_entry *entry,
         backend_fetch(s, p->gather, on_rows, p);
     else
         backend_gather_release(s, p->gather);
-    if (why == PARK_MORE)
+    if (why == PARK_MORE) {
         list_append(&s->more, &p->run);
+        s->lists += !p->cut;
+        p->cut = true;
+    }
 }
 
 void park_end(struct parked *p)
@@ -129,6 +132,7 @@ void park_end(struct parked *p)
     }
     ASSERT(c->parked == p);
     c->parked = NULL;
+    s->lists -= p->cut;
     set_why(p, PARK_NOT);
     heap_remove(&s->deadlines, &p->deadline);
     list_remove(&p->run);

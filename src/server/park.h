@@ -59,6 +59,7 @@ struct parked {
     struct list run;           /* PARK_MORE: in the list `more` */
     struct list_progress list; /* of a long list, and the reply so far: */
     struct buf reply;
+    bool cut; /* it is one, counted in server.lists */
     bool timed_out;
     bool unblocked_error; /* CLIENT UNBLOCK ... ERROR: fails when it runs */
     uint64_t us;          /* spent in exec so far */

@@ -160,6 +160,7 @@ struct server {
 
     struct list run;       /* struct parked.run: to be started over */
     struct list more;      /* struct parked.run: lists that go on */
+    uint32_t lists;        /* struct parked.cut: so many */
     struct heap deadlines; /* struct parked.deadline */
 
     struct now now;  /* read once per wake-up of the loop */
@@ -177,6 +178,7 @@ struct server {
     uint32_t reads;            /* sockets that had bytes in this turn */
     uint64_t polled_ms;        /* when the sockets were last looked at */
     uint64_t stalled_until_ms; /* leases are not reaped before */
+    uint64_t lists_until_ms;   /* nor before this, with a cut list under way */
     uint64_t wall_minus_mono_us;
     struct stopwatch watch;
     int64_t wall_shift_ms; /* DEBUG SET-CLOCK */

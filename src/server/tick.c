@@ -8,7 +8,8 @@
  * After a stall (a stopped process, a slow disk on the loop, a suspended
  * machine) leases seem to have expired whose acknowledgements wait in the
  * sockets. They are not reaped until a turn found nothing to read, or
- * STALL_MAX_MS have passed.
+ * STALL_MAX_MS have passed. Nor are they while a list that was cut goes on,
+ * whose last tokens may be theirs, or not for longer than that.
  */
 #include "server/tick.h"
 
@@ -145,6 +146,23 @@ static bool may_reap(struct server *s, uint64_t absent_ms)
     return false;
 }
 
+/* A list was accepted as a whole: it must not lose leases between its parts. If
+ * there is always another one, leases expire all the same. */
+static bool lists_hold_leases(struct server *s)
+{
+    uint64_t now = s->now.mono_ms;
+    if (s->lists == 0) {
+        s->lists_until_ms = 0;
+        return false;
+    }
+    if (s->lists_until_ms == 0)
+        s->lists_until_ms = now + STALL_MAX_MS;
+    if (now >= s->lists_until_ms)
+        return false;
+    s->stats.reaps_delayed++;
+    return true;
+}
+
 static void run_engine(struct server *s, bool reap)
 {
     if (s->state == SERVER_LOADING)
@@ -213,7 +231,7 @@ void server_turn(struct server *s)
     park_deadlines(s);
     park_run(s);
     clients_continue(s);
-    run_engine(s, reap);
+    run_engine(s, reap && !lists_hold_leases(s));
     park_run(s);
     park_more(s);
     server_free_closing(s);

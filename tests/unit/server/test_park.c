@@ -506,6 +506,36 @@ static void leases_are_spared_until_the_sockets_were_drained(void **state)
     rig_end(&r);
 }
 
+/* Its last token may be the one whose time is over between two parts. */
+static void leases_are_spared_until_a_list_is_done(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, small_generations, NULL);
+    put_into_base(&r, "a");
+    int fd = rig_connect(&r);
+    rig_send(fd, "T.LIST a\r\n");
+    one_turn(&r);
+    assert_true(r.s->stats.reaps_delayed > 0);
+    while (r.s->lists > 0) /* also while a part waits for rows */
+        one_turn(&r);
+    uint64_t delayed = r.s->stats.reaps_delayed;
+    assert_true(delayed > 1);
+    one_turn(&r);
+    assert_int_equal(r.s->stats.reaps_delayed, delayed);
+    rig_expect(&r, fd, "*3\r\n:0\r\n$3\r\nyes\r\n:2\r\n");
+    /* Lists without end do not keep leases alive for ever. */
+    rig_send(fd, "T.LIST a\r\n");
+    one_turn(&r);
+    delayed = r.s->stats.reaps_delayed;
+    assert_true(r.s->lists > 0);
+    r.s->lists_until_ms = r.s->now.mono_ms;
+    one_turn(&r);
+    assert_int_equal(r.s->stats.reaps_delayed, delayed);
+    close(fd);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +560,7 @@ int main(void)
         cmocka_unit_test(a_drain_runs_nothing_new_but_what_ends_it),
         cmocka_unit_test(a_drain_waits_for_callers_whose_rows_are_fetched),
         cmocka_unit_test(leases_are_spared_until_the_sockets_were_drained),
+        cmocka_unit_test(leases_are_spared_until_a_list_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
