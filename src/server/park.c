@@ -186,11 +186,15 @@ void park_run(struct server *s)
     }
 }
 
+/* Lists stop where input does, while too much is unsynced: their parts would
+ * pile up all the same. CLIENT PAUSE holds what has not begun; a list has, as
+ * has a caller whose rows are fetched. */
 void park_more(struct server *s)
 {
     struct list *n;
     uint64_t until_us = s->now_us + MORE_US;
-    while (s->now_us < until_us && (n = list_pop(&s->more)) != NULL) {
+    while (!s->input_held && s->now_us < until_us &&
+           (n = list_pop(&s->more)) != NULL) {
         struct parked *p = CONTAINER_OF(n, struct parked, run);
         CHECK_OBJ(p, PARKED);
         dispatch_again(p);

@@ -88,7 +88,7 @@ static uint64_t wait_until(struct server *s)
     struct heap_node *n = heap_top(&s->deadlines);
     if (s->state == SERVER_LOADING || s->more_due || s->tick_dirty ||
         !list_empty(&s->resume) || !list_empty(&s->sliced) ||
-        !list_empty(&s->run) || !list_empty(&s->more) ||
+        !list_empty(&s->run) || (!list_empty(&s->more) && !s->input_held) ||
         !list_empty(&s->dirty) || !list_empty(&s->closing))
         return 0;
     if (n != NULL) {

@@ -406,6 +406,34 @@ a_list_that_has_begun_is_done_although_the_disk_is_full(void **state)
     rig_end(&r);
 }
 
+static void a_list_waits_for_a_disk_that_is_behind(void **state)
+{
+    (void)state;
+    static const struct mem_knobs by_hand = {.manual_sync = true};
+    struct rig r;
+    rig_begin(&r, "unsynced-max-bytes 4kb\n", &by_hand);
+    int fd = rig_connect(&r);
+    put(&r, "a");
+    memset(store_put(r.s->store, FAMILY_META, SLICE_LIT("b"), 10000, false),
+           'x', 10000);
+    rig_send(fd, "T.LIST a\r\n");
+    one_turn(&r);
+    assert_true(r.s->input_held);
+    uint64_t cut = r.s->stats.lists_cut;
+    one_turn(&r);
+    one_turn(&r);
+    assert_int_equal(r.s->stats.lists_cut, cut);
+    assert_int_equal(r.s->lists, 1);
+    for (int i = 0; i < 10 && r.s->lists > 0; i++) {
+        mem_sync(r.disk, UINT64_MAX);
+        one_turn(&r);
+    }
+    mem_sync(r.disk, UINT64_MAX);
+    rig_expect(&r, fd, "*3\r\n:0\r\n$3\r\nyes\r\n:2\r\n");
+    close(fd);
+    rig_end(&r);
+}
+
 static void a_drain_ends_every_wait(void **state)
 {
     (void)state;
@@ -556,6 +584,7 @@ int main(void)
         cmocka_unit_test(a_caller_that_waited_is_refused_when_the_disk_is_full),
         cmocka_unit_test(
             a_list_that_has_begun_is_done_although_the_disk_is_full),
+        cmocka_unit_test(a_list_waits_for_a_disk_that_is_behind),
         cmocka_unit_test(a_drain_ends_every_wait),
         cmocka_unit_test(a_drain_runs_nothing_new_but_what_ends_it),
         cmocka_unit_test(a_drain_waits_for_callers_whose_rows_are_fetched),
