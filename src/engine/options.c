@@ -85,6 +85,8 @@ static enum err check_start(const struct job_options *o, struct now now,
 
 enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
 {
+    if (o->given == 0)
+        return ERR_OK;
     const struct {
         enum job_option a, b;
         uint64_t a_ms, b_ms;
