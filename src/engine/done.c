@@ -185,31 +185,19 @@ enum err done_find(struct engine *e, struct gather *g, const struct id *id,
 {
     uint32_t likely = done_bucket(id_ms(id), e->config.keep_ms);
     bool pending = false;
-    enum err rc;
-    for (uint32_t i = bucket_at(e, likely); i < e->buckets_n; i++) {
-        if (e->buckets[i].hour > likely + 24)
-            break;
-        if (!may_hold(&e->buckets[i], id))
-            continue;
-        *bucket = e->buckets[i].hour;
-        rc = look(e, g, id, *bucket, value, err);
-        if (rc == ERR_PENDING)
-            pending = true;
-        else if (rc != ERR_NOTFOUND)
-            return rc;
-    }
-    if (pending)
-        return ERR_PENDING;
-    for (uint32_t i = 0; i < e->buckets_n; i++) {
-        *bucket = e->buckets[i].hour;
-        if ((*bucket >= likely && *bucket <= likely + 24) ||
-            !may_hold(&e->buckets[i], id))
-            continue;
-        rc = look(e, g, id, *bucket, value, err);
-        if (rc == ERR_PENDING)
-            pending = true;
-        else if (rc != ERR_NOTFOUND)
-            return rc;
+    for (int pass = 0; pass < 2 && !pending; pass++) {
+        for (uint32_t i = 0; i < e->buckets_n; i++) {
+            const struct bucket *b = &e->buckets[i];
+            bool others = b->hour < likely || b->hour > likely + 24;
+            if (others != (pass == 1) || !may_hold(b, id))
+                continue;
+            *bucket = b->hour;
+            enum err rc = look(e, g, id, *bucket, value, err);
+            if (rc == ERR_PENDING)
+                pending = true;
+            else if (rc != ERR_NOTFOUND)
+                return rc;
+        }
     }
     return pending ? ERR_PENDING : ERR_NOTFOUND;
 }
