@@ -113,9 +113,8 @@ struct limit *limit_make(struct engine *e, struct slice name)
     struct limit *l = limit_find(e, name);
     if (l != NULL)
         return l;
-    /* The name behind it: whoever looks it up compares both. */
-    l = mem_zalloc(sizeof(*l) + name.len + 1);
-    l->name = slice_of(memcpy(l + 1, name.data, name.len), name.len);
+    l = mem_zalloc_named(sizeof(*l), &name);
+    l->name = name;
     list_init(&l->groups);
     map_add(&e->limits_by_name, &l->by_name, hash64(name));
     list_append(&e->limits, &l->in_all);

@@ -213,8 +213,8 @@ void names_commit(struct engine *e)
 
 static struct queue *queue_new(struct engine *e, struct slice name)
 {
-    struct queue *q = NEW(struct queue);
-    q->name = slice_of(mem_dup(name), name.len);
+    struct queue *q = mem_zalloc_named(sizeof(*q), &name);
+    q->name = name;
     q->slot = key_slot(name);
     heap_init(&q->open, strand_less);
     list_init(&q->strands);
@@ -228,8 +228,8 @@ static struct queue *queue_new(struct engine *e, struct slice name)
 static struct handler *handler_new(struct engine *e, struct slice name,
                                    uint32_t id)
 {
-    struct handler *h = NEW(struct handler);
-    h->name = slice_of(mem_dup(name), name.len);
+    struct handler *h = mem_zalloc_named(sizeof(*h), &name);
+    h->name = name;
     h->set.id = id;
     h->open = true;
     breaker_defaults(&h->breaker.set);
@@ -244,9 +244,8 @@ static struct handler *handler_new(struct engine *e, struct slice name,
 
 static struct owner *owner_new(struct engine *e, struct slice name, uint32_t id)
 {
-    /* The name behind it: whoever looks it up compares both. */
-    struct owner *o = mem_zalloc(sizeof(*o) + name.len + 1);
-    o->name = slice_of(memcpy(o + 1, name.data, name.len), name.len);
+    struct owner *o = mem_zalloc_named(sizeof(*o), &name);
+    o->name = name;
     o->set.id = id;
     o->set.weight = 1;
     map_add(&e->owners_by_name, &o->by_name, hash64(name));
@@ -359,19 +358,12 @@ enum err names_load_row(struct engine *e, struct slice key, struct slice value,
     return ERR_OK;
 }
 
-static void name_free(struct slice *name)
-{
-    mem_free((char *)(uintptr_t)name->data);
-    *name = SLICE_EMPTY;
-}
-
 static void queue_free(struct map_node *n, void *ud)
 {
     struct queue *q = CONTAINER_OF(n, struct queue, by_name);
     struct engine *e = ud;
     map_remove(&e->queues_by_name, &q->by_name);
     heap_release(&q->open);
-    name_free(&q->name);
     mem_free(q);
 }
 
@@ -394,7 +386,6 @@ void names_free(struct engine *e)
             continue;
         mem_free(h->defaults);
         buf_release(&h->row);
-        name_free(&h->name);
         mem_free(h);
     }
     for (uint32_t i = 0; i < e->owners_n; i++)

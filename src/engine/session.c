@@ -60,8 +60,8 @@ struct worker *worker_make(struct engine *e, struct slice name)
     struct map_node *n = map_get(&e->workers, h, &name);
     if (n != NULL)
         return CONTAINER_OF(n, struct worker, by_name);
-    struct worker *w = NEW(struct worker);
-    w->name = slice_of(mem_dup(name), name.len);
+    struct worker *w = mem_zalloc_named(sizeof(*w), &name);
+    w->name = name;
     list_init(&w->leases);
     map_add(&e->workers, &w->by_name, h);
     return w;
@@ -71,7 +71,6 @@ static void worker_free(struct engine *e, struct worker *w)
 {
     worker_release(e, w);
     map_remove(&e->workers, &w->by_name);
-    mem_free((char *)(uintptr_t)w->name.data);
     mem_free(w);
 }
 
@@ -109,8 +108,8 @@ static struct session *session_make(struct engine *e, struct slice name)
     struct map_node *n = map_get(&e->sessions, h, &name);
     if (n != NULL)
         return CONTAINER_OF(n, struct session, by_name);
-    struct session *s = NEW(struct session);
-    s->name = slice_of(mem_dup(name), name.len);
+    struct session *s = mem_zalloc_named(sizeof(*s), &name);
+    s->name = name;
     list_init(&s->leases);
     map_add(&e->sessions, &s->by_name, h);
     e->stats.sessions++;
@@ -122,7 +121,6 @@ static void session_free(struct engine *e, struct session *s)
     heap_remove(&e->sessions_ending, &s->by_end);
     map_remove(&e->sessions, &s->by_name);
     e->stats.sessions--;
-    mem_free((char *)(uintptr_t)s->name.data);
     mem_free(s);
 }
 

@@ -74,6 +74,15 @@ char *mem_dup(struct slice s)
     return p;
 }
 
+void *mem_zalloc_named(size_t size, struct slice *name)
+{
+    char *p = mem_zalloc(size + name->len + 1);
+    if (name->len > 0)
+        memcpy(p + size, name->data, name->len);
+    *name = slice_of(p + size, name->len);
+    return p;
+}
+
 void mem_fail_always(bool on)
 {
     fail_always = on;

@@ -24,6 +24,9 @@ void *mem_try_realloc(void *p, size_t size);
 
 /* A copy with a terminating NUL behind it. */
 char *mem_dup(struct slice s);
+/* `size` zeros with the bytes of *name behind them and a NUL; *name is the copy
+ * then. For structs that are looked up by name: both are compared. */
+void *mem_zalloc_named(size_t size, struct slice *name);
 
 #define NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
