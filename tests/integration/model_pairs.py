@@ -76,7 +76,7 @@ EXCLUDE = {
 EXCLUDE["dead.drop"] = EXCLUDE["dead.retry"]
 NEEDS = {
     "job.add": JOB_NEEDS, "job.addm": JOB_NEEDS, "job.update": JOB_NEEDS,
-    "handler.set": JOB_NEEDS, "schedule.set": JOB_NEEDS,
+    "schedule.set": JOB_NEEDS,  # a handler's defaults may wait for the other word
     "job.nack": {"CLOSE": {"UNTIL"}, "UNTIL": {"CLOSE"}},
     "queue.set": {"AGE": {"ORDER"}, "ORDER": {"AGE"}, "BURST": {"RATE"}},
     "limit.set": {"BURST": {"RATE"}},

@@ -322,7 +322,7 @@ static void bounds_between_directives_hold(void **state)
     (void)state;
     assert_int_equal(set("overlay-max-bytes", "1mb", NULL, NULL), ERR_SYNTAX);
     assert_non_null(strstr(e.text, "generation-max-bytes"));
-    assert_ok(set("overlay-max-bytes", "1mb", "generation-max-bytes", "1mb"));
+    assert_ok(text("overlay-max-bytes 1mb\ngeneration-max-bytes 1mb\n"));
     assert_int_equal(text("log-segment-size 1gb\nlog-max-bytes 1gb\n"),
                      ERR_SYNTAX);
 }
