@@ -103,6 +103,7 @@ struct log {
     pthread_cond_t keep;  /* the keeper */
     pthread_cond_t moved; /* log_drain(), and who waits for the token */
     struct batch queue;
+    uint64_t queued_bytes; /* appended, with all that is in the queue */
     bool busy, asleep, stop, stuck;
     int syncing; /* the keeper's sync: the writer's fd of then, or -1. If the
                     writer leaves it meanwhile, the keeper closes it */
@@ -130,6 +131,7 @@ struct log {
     atomic_int no_space; /* enum err: why there is no further segment */
     _Atomic uint64_t first, written, durable, acked;
     _Atomic uint64_t written_bytes, acked_bytes; /* since open */
+    _Atomic uint64_t taken_bytes; /* as much of what was queued has a group */
     _Atomic uint64_t room, spare_room;
     _Atomic uint64_t lately_us; /* a sync takes, smoothed */
 
@@ -146,6 +148,10 @@ static inline bool batch_empty(const struct batch *b)
 {
     return b->done == b->n;
 }
+
+/* The queue becomes the group that is written next, if there is none. With
+ * lock and token. */
+void log_take_queue(struct log *l);
 
 /* A failed write or sync (invariant 8). Returns only if a test says so. */
 void log_fail(struct log *l, int errnum, const char *what);

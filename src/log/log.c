@@ -56,6 +56,7 @@ static void enqueue(struct log *l)
 {
     if (batch_empty(&l->staged))
         return;
+    l->queued_bytes = l->appended_bytes;
     if (batch_empty(&l->queue)) { /* swap, so that nothing is copied */
         struct batch old = l->queue;
         l->queue = l->staged;
@@ -69,17 +70,23 @@ static void enqueue(struct log *l)
     l->staged.n = 0;
 }
 
+void log_take_queue(struct log *l)
+{
+    if (!batch_empty(&l->batch))
+        return;
+    struct batch old = l->batch;
+    l->batch = l->queue;
+    l->queue = old;
+    l->queue.done = l->queue.n = 0;
+    atomic_store(&l->taken_bytes, l->queued_bytes);
+}
+
 static void run_here(struct log *l)
 {
     (void)pthread_mutex_lock(&l->lock);
     l->busy = true;
     do {
-        if (batch_empty(&l->batch)) {
-            struct batch old = l->batch;
-            l->batch = l->queue;
-            l->queue = old;
-            l->queue.done = l->queue.n = 0;
-        }
+        log_take_queue(l);
         (void)pthread_mutex_unlock(&l->lock);
         writer_run(l);
         (void)pthread_mutex_lock(&l->lock);
@@ -140,6 +147,8 @@ bool log_sync_inline(struct log *l)
     l->batch = l->staged;
     l->staged = old;
     l->staged.done = l->staged.n = 0;
+    l->queued_bytes = l->appended_bytes;
+    atomic_store(&l->taken_bytes, l->queued_bytes);
     l->stats.inline_syncs++;
     (void)pthread_mutex_unlock(&l->lock);
     writer_run(l);
@@ -227,7 +236,7 @@ uint64_t log_acked(const struct log *l)
 
 uint64_t log_pending_bytes(const struct log *l)
 {
-    return l->appended_bytes - atomic_load(&l->acked_bytes);
+    return l->appended_bytes - atomic_load(&l->taken_bytes);
 }
 
 enum err log_next_fault(const struct log *l)

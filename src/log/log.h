@@ -165,8 +165,10 @@ uint64_t log_written(const struct log *log); /* write(2) has returned */
 uint64_t log_durable(const struct log *log); /* fdatasync(2) has returned */
 uint64_t log_acked(const struct log *log);   /* replies may go up to here */
 
-/* Bytes appended and not yet acked. The loop stops reading commands while this
- * is above its bound: unbounded, the p99 of a commit grows to 30-150 ms. */
+/* Bytes appended that are not of the group which is being written and synced.
+ * The loop stops reading commands while this is above its bound: unbounded, the
+ * p99 of a commit grows to 30-150 ms. Not to count the group lets the loop fill
+ * the next one while the disk has this one. */
 uint64_t log_pending_bytes(const struct log *log);
 
 /* False once no further segment could be allocated (full disk) and until one

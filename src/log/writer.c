@@ -325,10 +325,11 @@ void *writer_main(void *arg)
     struct log *l = (struct log *)arg;
     CHECK_OBJ(l, LOG);
     (void)pthread_setname_np(pthread_self(), "log");
+    bool news = false; /* not told yet */
     go_first(l);
     (void)pthread_mutex_lock(&l->lock);
     while (!l->stop) {
-        if (!has_work(l) || l->stuck) {
+        if (!news && (!has_work(l) || l->stuck)) {
             l->asleep = true;
             if (l->stuck) /* a full disk sends no message when it has room */
                 log_cond_wait_ms(&l->wake, &l->lock, STUCK_RETRY_MS);
@@ -338,20 +339,25 @@ void *writer_main(void *arg)
             if (!has_work(l))
                 continue;
         }
-        l->busy = true;
-        if (batch_empty(&l->batch)) {
-            struct batch old = l->batch;
-            l->batch = l->queue;
-            l->queue = old;
-            l->queue.done = l->queue.n = 0;
+        bool work = has_work(l) && !(news && l->stuck);
+        if (work) {
+            l->busy = true;
+            log_take_queue(l);
         }
         (void)pthread_mutex_unlock(&l->lock);
-        writer_run(l);
-        token_give(l);
-        if (l->on_progress != NULL)
+        /* Only now, so that who waits for room in the queue sees that there is
+         * some. */
+        if (news && l->on_progress != NULL)
             l->on_progress(l->ud);
+        news = work;
+        if (work) {
+            writer_run(l);
+            token_give(l);
+        }
         (void)pthread_mutex_lock(&l->lock);
     }
     (void)pthread_mutex_unlock(&l->lock);
+    if (news && l->on_progress != NULL)
+        l->on_progress(l->ud);
     return NULL;
 }
