@@ -6,6 +6,7 @@ its process id. `durable` says honestly what an acknowledgement is worth.
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -55,9 +56,10 @@ def jobs_for(connections, pipeline, jobs):
 class Peer:
     name = proto = durable = ""
     program = None
+    more = []  # words for belfry-bench
 
     def __init__(self, work, port):
-        self.folder = os.path.join(work, self.name.replace(" ", "-").replace("/", "-"))
+        self.folder = os.path.join(work, re.sub("[ ,/]+", "-", self.name))
         self.port = port
         self.process = None
         if self.program and not shutil.which(self.program):
@@ -120,7 +122,7 @@ class Peer:
     def life(self, connections, pipeline, jobs, payload=150):
         n = jobs_for(connections, pipeline, jobs)
         return self.bench("-c", connections, "-P", pipeline, "-n", n, "-d", payload,
-                          "-q", "life")
+                          "-q", "life", *self.more)
 
     def rss_mb(self):
         with open("/proc/%d/status" % self.process.pid) as f:
@@ -140,6 +142,13 @@ class Belfry(Peer):
         return [self.program, "--bind", "127.0.0.1", "--port", str(self.port),
                 "--http-port", "0", "--dir", self.folder, "--appendfsync",
                 self.sync, "--keep-default", self.keep]
+
+
+class BelfryLean(Belfry):
+    """Its leases tell what those of a stream do."""
+
+    name = "belfry, lean"
+    more = ["--lean"]
 
 
 class BelfryBeside(Belfry):

@@ -61,6 +61,8 @@ static const struct option table[] = {
     {"--seed", 0, K_U64, AT(seed), 0, ANY, "of the random choices (1)"},
     {"--pid", 0, K_U32, AT(server_pid), 1, 1 << 30,
      "the server's process, for its CPU time (default: INFO says)"},
+    {"--lean", 0, K_FLAG, AT(lean), 0, 0,
+     "leases tell token and payload alone, as a stream does"},
     {"--json", 0, K_FLAG, AT(json), 0, 0, "one JSON object per run"},
     {"--quiet", 0, K_FLAG, AT(quiet), 0, 0, "no progress line"},
     {"--compare", 0, K_FLAG, AT(compare), 0, 0,

@@ -55,11 +55,16 @@ static void add(struct conn *c, const struct new_job *job)
 static uint32_t lease(struct conn *c, uint32_t n, uint64_t block_ms)
 {
     struct buf *out = &c->out;
-    proto_array(out, block_ms > 0 ? 6 : 4);
+    proto_array(out, (size_t)(4 + 2 * (block_ms > 0) + 3 * c->w->lean));
     proto_bulk(out, SLICE_LIT("JOB.LEASE"));
     proto_bulk(out, slice_str(c->w->queue));
     proto_bulk(out, SLICE_LIT("COUNT"));
     proto_bulk_u64(out, n);
+    if (c->w->lean) {
+        proto_bulk(out, SLICE_LIT("FIELDS"));
+        proto_bulk_u64(out, 1);
+        proto_bulk(out, SLICE_LIT("payload"));
+    }
     if (block_ms > 0) {
         proto_bulk(out, SLICE_LIT("BLOCK"));
         proto_bulk_u64(out, block_ms);

@@ -54,6 +54,7 @@ struct workload {
     uint32_t setup_n;
     uint64_t seed;
     uint32_t server_pid; /* for its CPU time; 0: ask it, if it is local */
+    bool lean;           /* leases tell no more than token and payload */
     bool json;
     bool quiet; /* no progress line */
     /* --compare */

@@ -14,23 +14,15 @@ struct lease_args {
     uint32_t count;
     uint64_t block_ms, lease_ms;
     struct slice worker, session, idempotency;
-    struct opt_list handlers, weights;
+    struct opt_list handlers, weights, fields;
 };
 #define CMD_ARGS struct lease_args
 
 struct reply_job {
     struct cmd_ctx *c;
     uint32_t n;
+    uint32_t fields; /* a bit each */
 };
-
-/* The name of a field, ready made: writing the same names again and again was a
- * visible part of a lease's cost. */
-#define NAME(len, name)                                              \
-    do {                                                             \
-        static const char bytes_[] = "$" #len "\r\n" name "\r\n";    \
-        _Static_assert(sizeof(name) - 1 == len, "length of a name"); \
-        reply_raw(r, bytes_, sizeof(bytes_) - 1);                    \
-    } while (0)
 
 static void time_or_null(struct reply *r, uint64_t ms)
 {
@@ -48,7 +40,41 @@ static void bulk_or_null(struct reply *r, struct slice s)
         reply_bulk(r, s);
 }
 
-/* Most jobs have none of the last ten fields. */
+/* The fields of a lease in their order: FIELD(length of the name, name, value).
+ * Most jobs have none of the last ten. */
+#define HEAD_FIELDS(FIELD)                                            \
+    FIELD(5, token, reply_bulk(r, v->token))                          \
+    FIELD(2, id, reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN))) \
+    FIELD(5, queue, reply_bulk(r, v->queue))                          \
+    FIELD(7, handler, reply_bulk(r, v->handler))                      \
+    FIELD(7, payload, reply_bulk(r, v->payload))                      \
+    FIELD(7, attempt, reply_int(r, v->attempt))                       \
+    FIELD(8, delivery, reply_int(r, v->delivery))                     \
+    FIELD(7, retries, reply_int(r, v->retries))                       \
+    FIELD(8, priority, reply_int(r, v->priority))                     \
+    FIELD(10, created_ms, reply_int(r, (int64_t)v->created_ms))       \
+    FIELD(8, lease_ms, reply_int(r, (int64_t)v->lease_ms))
+#define RARE_FIELDS(FIELD)                                  \
+    FIELD(10, timeout_ms, time_or_null(r, v->timeout_ms))   \
+    FIELD(11, deadline_ms, time_or_null(r, v->deadline_ms)) \
+    FIELD(4, name, bulk_or_null(r, v->name))                \
+    FIELD(5, owner, bulk_or_null(r, v->owner))              \
+    FIELD(10, checkpoint, bulk_or_null(r, v->checkpoint))   \
+    FIELD(4, meta, bulk_or_null(r, v->meta))                \
+    FIELD(5, trace, bulk_or_null(r, v->trace))              \
+    FIELD(8, schedule, bulk_or_null(r, v->schedule))        \
+    FIELD(10, nominal_ms, time_or_null(r, v->nominal_ms))   \
+    FIELD(10, occurrence, time_or_null(r, v->occurrence))
+
+#define AS_ENUM(len, name, value) FIELD_##name,
+enum { HEAD_FIELDS(AS_ENUM) HEAD_N };
+enum { BEFORE_RARE = HEAD_N - 1, RARE_FIELDS(AS_ENUM) FIELDS_N };
+#define ALL_FIELDS (((uint32_t)1 << FIELDS_N) - 1)
+
+#define AS_NAME(len, name, value) #name,
+static const char *const field_names[] = {HEAD_FIELDS(AS_NAME)
+                                              RARE_FIELDS(AS_NAME)};
+
 static bool is_plain(const struct lease_view *v)
 {
     return (v->timeout_ms | v->deadline_ms | v->nominal_ms | v->occurrence |
@@ -56,76 +82,80 @@ static bool is_plain(const struct lease_view *v)
             v->trace.len | v->schedule.len) == 0;
 }
 
-#define PLAIN_END(null)                                                       \
-    "$10\r\ntimeout_ms\r\n" null "$11\r\ndeadline_ms\r\n" null                \
-    "$4\r\nname\r\n" null "$5\r\nowner\r\n" null "$10\r\ncheckpoint\r\n" null \
-    "$4\r\nmeta\r\n" null "$5\r\ntrace\r\n" null "$8\r\nschedule\r\n" null    \
-    "$10\r\nnominal_ms\r\n" null "$10\r\noccurrence\r\n" null
+/* Names stand ready made: writing the same ones again and again was a visible
+ * part of a lease's cost. */
+#define AS_NULL_2(len, name, value) "$" #len "\r\n" #name "\r\n$-1\r\n"
+#define AS_NULL_3(len, name, value) "$" #len "\r\n" #name "\r\n_\r\n"
 
 static void reply_plain_end(struct reply *r)
 {
-    static const char two[] = PLAIN_END("$-1\r\n");
-    static const char three[] = PLAIN_END("_\r\n");
+    static const char two[] = RARE_FIELDS(AS_NULL_2);
+    static const char three[] = RARE_FIELDS(AS_NULL_3);
     if (r->proto < 3)
         reply_raw(r, two, sizeof(two) - 1);
     else
         reply_raw(r, three, sizeof(three) - 1);
 }
 
+#define AS_REPLY(len, name, value)                                 \
+    if ((fields & (uint32_t)1 << FIELD_##name) != 0) {             \
+        static const char bytes_[] = "$" #len "\r\n" #name "\r\n"; \
+        _Static_assert(sizeof(#name) - 1 == (len), "of " #name);   \
+        reply_raw(r, bytes_, sizeof(bytes_) - 1);                  \
+        value;                                                     \
+    }
+
+static inline void reply_head(struct reply *r, const struct lease_view *v,
+                              uint32_t fields)
+{
+    HEAD_FIELDS(AS_REPLY)
+}
+
+static void reply_rare(struct reply *r, const struct lease_view *v,
+                       uint32_t fields)
+{
+    RARE_FIELDS(AS_REPLY)
+}
+
 static void reply_one(void *ud, const struct lease_view *v)
 {
     struct reply_job *rj = ud;
     struct reply *r = rj->c->reply;
+    uint32_t fields = rj->fields;
     rj->n++;
     buf_add_slice(rj->c->leased, v->token);
     buf_add_char(rj->c->leased, '\n');
-    reply_map(r, 21);
-    NAME(5, "token");
-    reply_bulk(r, v->token);
-    NAME(2, "id");
-    reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN));
-    NAME(5, "queue");
-    reply_bulk(r, v->queue);
-    NAME(7, "handler");
-    reply_bulk(r, v->handler);
-    NAME(7, "payload");
-    reply_bulk(r, v->payload);
-    NAME(7, "attempt");
-    reply_int(r, v->attempt);
-    NAME(8, "delivery");
-    reply_int(r, v->delivery);
-    NAME(7, "retries");
-    reply_int(r, v->retries);
-    NAME(8, "priority");
-    reply_int(r, v->priority);
-    NAME(10, "created_ms");
-    reply_int(r, (int64_t)v->created_ms);
-    NAME(8, "lease_ms");
-    reply_int(r, (int64_t)v->lease_ms);
-    if (is_plain(v)) {
-        reply_plain_end(r);
+    reply_map(r, (size_t)__builtin_popcount(fields));
+    if (fields != ALL_FIELDS) {
+        reply_head(r, v, fields);
+        reply_rare(r, v, fields);
         return;
     }
-    NAME(10, "timeout_ms");
-    time_or_null(r, v->timeout_ms);
-    NAME(11, "deadline_ms");
-    time_or_null(r, v->deadline_ms);
-    NAME(4, "name");
-    bulk_or_null(r, v->name);
-    NAME(5, "owner");
-    bulk_or_null(r, v->owner);
-    NAME(10, "checkpoint");
-    bulk_or_null(r, v->checkpoint);
-    NAME(4, "meta");
-    bulk_or_null(r, v->meta);
-    NAME(5, "trace");
-    bulk_or_null(r, v->trace);
-    NAME(8, "schedule");
-    bulk_or_null(r, v->schedule);
-    NAME(10, "nominal_ms");
-    time_or_null(r, v->nominal_ms);
-    NAME(10, "occurrence");
-    time_or_null(r, v->occurrence);
+    reply_head(r, v, ALL_FIELDS);
+    if (is_plain(v))
+        reply_plain_end(r);
+    else
+        reply_rare(r, v, ALL_FIELDS);
+}
+
+/* The token is always told: without it nothing can be done with a lease. */
+static enum err take_fields(struct cmd_ctx *c, uint32_t *out)
+{
+    const struct lease_args *a = c->args;
+    *out = (uint32_t)1 << FIELD_token;
+    for (uint32_t i = 0; i < a->fields.n; i++) {
+        uint32_t f = 0;
+        while (f < FIELDS_N &&
+               !slice_eq_nocase(a->fields.words[i], slice_str(field_names[f])))
+            f++;
+        if (f == FIELDS_N)
+            return err_set(&c->e, ERR_SYNTAX,
+                           "FIELDS: '%.*s' is no field of a lease; they are "
+                           "listed in the reply without FIELDS",
+                           SLICE_FMT(a->fields.words[i]));
+        *out |= (uint32_t)1 << f;
+    }
+    return ERR_OK;
 }
 
 /* One weight per queue, in the order in which they were named. */
@@ -167,9 +197,11 @@ static enum err lease_exec(struct cmd_ctx *c)
         rc = take_weights(c, p.queues_n, weights);
         p.weights = weights;
     }
+    struct reply_job rj = {.c = c, .fields = ALL_FIELDS};
+    if (rc == ERR_OK && cmd_given(c, "FIELDS"))
+        rc = take_fields(c, &rj.fields);
     if (rc != ERR_OK)
         return rc;
-    struct reply_job rj = {.c = c};
     struct reply_mark m = reply_array_guess(c->reply, p.count);
     rc = engine_lease(c->engine, c->gather, &p, c->now, reply_one, &rj, &c->e);
     if (rc == ERR_EMPTY && cmd_given(c, "BLOCK") && c->may_block &&
@@ -209,6 +241,9 @@ static const struct opt opts[] = {
     {"WEIGHTS", OPT(LIST, weights),
      "the queues take turns by weight, instead of the first named first",
      .value = "n weight...", .min = 1, .max = WAITER_QUEUES_MAX},
+    {"FIELDS", OPT(LIST, fields),
+     "tell these of each job, and its token, not all there is",
+     .value = "n field...", .min = 1, .max = FIELDS_N},
     {"IDEMPOTENCY", OPT(BYTES, idempotency),
      "the same request with this key gets the same leases while they live",
      .value = "k", .min = 1, .max = 200},

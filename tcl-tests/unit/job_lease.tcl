@@ -11,6 +11,24 @@ start_server {tags {jobs}} {
         assert_match "[dict get $job id]#1.*" [dict get $job token]
         assert_equal 1 [dict get $job attempt]
     }
+    test {FIELDS tells what was asked for, and the token} {
+        r job.add some x META m
+        set job [lindex [r job.lease some FIELDS 3 META payload Queue] 0]
+        assert_equal {token queue payload meta} [dict keys $job]
+        assert_equal {some x m} [lrange [dict values $job] 1 end]
+        r job.ack [dict get $job token]
+        r job.add some y
+        set c [client]
+        $c hello 3
+        lassign [$c typed JOB.LEASE some FIELDS 2 token meta] type jobs
+        assert_equal {token meta} [dict keys [lindex $jobs 0]]
+    }
+    test {FIELDS names what is no field} {
+        assert_error "ERR*FIELDS: 'stat' is no field of a lease*" {
+            r job.lease some FIELDS 2 payload stat
+        }
+        assert_error "*FIELDS*" {r job.lease some FIELDS 0}
+    }
     test {nothing to do is an empty array} {
         assert_equal {array {}} [r typed JOB.LEASE nothing]
         assert_equal {array {}} [r typed JOB.LEASE nothing BLOCK 10]

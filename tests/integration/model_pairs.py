@@ -48,6 +48,7 @@ OWN = {
 }
 LISTS = {"CREATED": ["-", "+"], "FINISHED": ["-", "+"],
          "HANDLERS": ["1", "%(queue)s"], "WEIGHTS": ["1", "5"],
+         "FIELDS": ["2", "token", "payload"],
          "NEVER": ["1", "Fatal*"], "ONLY": ["1", "Net*"], "QUEUES": ["1", "q"]}
 WORDS = {"BREAKER": "on", "ORDER": "aging", "OVERFLOW": "drop"}
 
