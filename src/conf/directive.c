@@ -405,14 +405,13 @@ static bool reads_back(struct slice text)
 {
     struct tokens w = {NULL, 0, 0, {NULL, 0, 0}};
     struct buf again = {NULL, 0, 0};
-    if (!tokens_split(&w, text))
-        return false;
+    bool split = tokens_split(&w, text);
     for (size_t i = 0; i < w.len; i++) {
         if (i > 0)
             buf_add_char(&again, ' ');
         buf_add_slice(&again, w.at[i]);
     }
-    bool same = text.len > 0 && slice_eq(buf_slice(&again), text);
+    bool same = split && text.len > 0 && slice_eq(buf_slice(&again), text);
     buf_release(&again);
     tokens_release(&w);
     return same;
