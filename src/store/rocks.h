@@ -71,7 +71,6 @@ struct filing {
     } loose[8];
     size_t loose_n;
     uint64_t all_until;
-    uint64_t asked_flush; /* the last generation before which we did */
 };
 
 /* The database itself; belfry-check and backup open it alone. */
@@ -253,9 +252,6 @@ void rocks_batch_row(struct rocks *r, enum family f, const char *at);
 MUST_USE enum err rocks_file_rows(struct rocks *r, const struct generation *g,
                                   struct errbuf *e);
 void rocks_file_rest(struct rocks *r, const struct generation *g);
-/* [applier] Should the base be flushed, so that a full generation's rows can go
- * into tables? */
-bool rocks_file_wants_flush(struct rocks *r, const struct generation *g);
 /* [applier] The base is flushed up to here. */
 void rocks_file_flushed(struct filing *f, uint64_t index);
 /* At the start: delete what a crash left beside the base. */

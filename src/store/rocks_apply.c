@@ -393,8 +393,6 @@ static enum err make_base(struct rocks *r, struct errbuf *e)
 static bool apply_one(struct rocks *r, const struct generation *g)
 {
     struct errbuf e;
-    if (r->has_base && rocks_file_wants_flush(r, g))
-        flush(r);
     enum err rc = check_room(r, g->used, &e);
     if (rc == ERR_OK) {
         go_inside(r);

@@ -40,7 +40,6 @@
 #define FILE_SHARE 2
 #define FILE_ROWS_SHARE 8192
 #define FILE_ROWS_MIN 16
-#define FLUSH_APART 16 /* generations */
 
 /* The rows of one bucket in a generation. */
 struct group {
@@ -219,20 +218,6 @@ static bool worth_tables(const struct rocks *r, const struct generation *g,
     size_t least = r->o.generation_bytes / FILE_ROWS_SHARE;
     return g->used >= r->o.generation_bytes / FILE_SHARE &&
            rows >= (least < FILE_ROWS_MIN ? FILE_ROWS_MIN : least);
-}
-
-/* When a quiet server becomes busy, a flush of what is loose costs less than to
- * put a full generation into the memtables. But where rows are deleted all the
- * time it would be one for each generation. */
-bool rocks_file_wants_flush(struct rocks *r, const struct generation *g)
-{
-    struct filing *f = &r->filing;
-    if ((f->loose_n == 0 && f->all_until == 0) ||
-        g->number < f->asked_flush + FLUSH_APART ||
-        !worth_tables(r, g, g->maps[FAMILY_PAST].len))
-        return false;
-    f->asked_flush = g->number;
-    return true;
 }
 
 enum err rocks_file_rows(struct rocks *r, const struct generation *g,

@@ -173,32 +173,6 @@ static void a_bucket_with_loose_rows_gets_no_table_before_a_flush(void **state)
     assert_int_equal(count_past(p), 3 * ROWS + 1);
 }
 
-/* So that a server that was quiet files at once, but not by a flush for each
- * generation. */
-static void
-loose_rows_are_flushed_for_a_full_generation_now_and_then(void **state)
-{
-    struct place *p = *state;
-    load(p);
-    for (unsigned i = 0; i < 20; i++) {
-        put_past(p, 7, i, 'x');
-        commit(p);
-        wait_applied(p);
-    }
-    fill(p, 7, 0, 'a');
-    wait_applied(p);
-    assert_int_equal(filed(p), ROWS);
-    put_past(p, 7, 5, 'y');
-    commit(p);
-    wait_applied(p);
-    fill(p, 7, ROWS, 'b');
-    wait_applied(p);
-    assert_int_equal(filed(p), ROWS);
-    assert_int_equal(count_past(p), 2 * ROWS);
-    assert_int_equal(get_past(p, 7, 5), 'y');
-    assert_int_equal(get_past(p, 7, 6), 'a');
-}
-
 static void deletions_among_the_rows_are_kept(void **state)
 {
     struct place *p = *state;
@@ -348,9 +322,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_bucket_with_loose_rows_gets_no_table_before_a_flush, make_place,
             remove_place),
-        cmocka_unit_test_setup_teardown(
-            loose_rows_are_flushed_for_a_full_generation_now_and_then,
-            make_place, remove_place),
         cmocka_unit_test_setup_teardown(deletions_among_the_rows_are_kept,
                                         make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_forgotten_bucket_stays_forgotten,
