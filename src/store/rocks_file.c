@@ -36,7 +36,7 @@
 #include "store/rocks.h"
 
 /* Each table stays open, so a quiet server, whose generations end by age, makes
- * none; and one for each 4,096th part of what a generation holds. */
+ * none, and few rows get none: a full generation of 32 MiB wants 4,096. */
 #define FILE_SHARE 2
 #define FILE_ROWS_SHARE 8192
 #define FILE_ROWS_MIN 16
