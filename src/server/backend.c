@@ -4,6 +4,7 @@
 #include "log/log.h"
 #include "net/loop.h"
 #include "server/server.h"
+#include "server/stats.h"
 #include "store/mem.h"
 #include "store/store.h"
 #include "util/alloc.h"
@@ -216,7 +217,7 @@ enum err backend_may_write(struct server *s, bool new_work, struct errbuf *e)
         return err_set(e, ERR_NOSPACE,
                        "free disk is below disk-reserve: no new work, only "
                        "work that finishes jobs");
-    if (new_work && s->cf->maxmemory != 0 && mem_used() > s->cf->maxmemory)
+    if (new_work && s->cf->maxmemory != 0 && stats_memory(s) > s->cf->maxmemory)
         return err_set(e, ERR_OOM,
                        "command not allowed when used memory > 'maxmemory'.");
     return ERR_OK;

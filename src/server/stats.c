@@ -9,6 +9,7 @@
 #include "util/histogram.h"
 
 #define US_MAX ((uint64_t)600 * 1000 * 1000) /* ten minutes */
+#define MEMORY_AGE_MS 20
 
 struct stats *stats_new(uint32_t n_cmds)
 {
@@ -213,6 +214,19 @@ void stats_refused(struct client *c, const struct cmd_entry *entry,
     count_error(st, code);
 }
 
+uint64_t stats_memory(struct server *s)
+{
+    struct stats *st = s->parts->stats;
+    uint64_t now = s->now.mono_ms;
+    if (st->memory == 0 || now - st->memory_ms >= MEMORY_AGE_MS) {
+        st->memory = mem_used();
+        st->memory_ms = now;
+        if (st->memory > st->peak_memory)
+            st->peak_memory = st->memory;
+    }
+    return st->memory;
+}
+
 void stats_cron(struct server *s)
 {
     struct stats *st = s->parts->stats;
@@ -224,9 +238,7 @@ void stats_cron(struct server *s)
         st->ops_sampled = s->stats.commands;
         st->ops_sampled_ms = s->now.mono_ms;
     }
-    size_t used = mem_used();
-    if (used > st->peak_memory)
-        st->peak_memory = used;
+    (void)stats_memory(s);
     if (s->stats.tick_us_recent >= 1000)
         latency_add(s, LATENCY_TICK, s->stats.tick_us_recent / 1000);
     s->stats.tick_us_recent = 0;

@@ -77,7 +77,7 @@ struct stats {
     struct latency latency[LATENCY_EVENTS];
     uint64_t ops_sampled; /* commands at the last sample */
     uint64_t ops_sampled_ms, ops_per_s;
-    uint64_t peak_memory;
+    uint64_t memory, memory_ms, peak_memory;
 };
 
 struct stats *stats_new(uint32_t n_cmds);
@@ -91,6 +91,10 @@ void stats_after(struct client *c, const struct cmd_entry *entry,
 void stats_refused(struct client *c, const struct cmd_entry *entry,
                    enum err code);
 void stats_cron(struct server *s);
+
+/* Bytes in use, as of at most 20 ms ago: the allocator walks all its arenas to
+ * count them, which takes as long as 30 additions. */
+uint64_t stats_memory(struct server *s);
 
 const char *latency_name(enum latency_event event);
 void latency_add(struct server *s, enum latency_event event, uint64_t ms);

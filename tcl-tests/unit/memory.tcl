@@ -33,6 +33,20 @@ start_server {tags {server}} {
         set held [r job.add q x delay 1h]
         assert {[r memory usage $held] > 50}
     }
+    test {above maxmemory new work is refused, and work that ends jobs is not} {
+        r job.add oom x
+        r config set maxmemory 1mb
+        assert_error {OOM command not allowed when used memory > 'maxmemory'.} \
+            {r job.add oom y}
+        assert_match {*of the 1048576 bytes*} [r memory doctor]
+        r job.ack [lease_token oom]
+        assert_error {OOM *} {r job.addm oom 2 y z}
+        r config set maxmemory 0
+        r job.add oom y
+        r config set maxmemory 1gb
+        r job.add oom z
+        r config set maxmemory 0
+    }
     test {MEMORY DOCTOR and PURGE answer} {
         assert {[r memory doctor] ne ""}
         assert_equal OK [r memory purge]
