@@ -12,6 +12,12 @@ const char *family_name(enum family f)
     return names[f];
 }
 
+bool family_has_buckets(enum family f)
+{
+    return f == FAMILY_DONE || f == FAMILY_PAST || f == FAMILY_INDEX ||
+           f == FAMILY_LOGS;
+}
+
 /* The heads of entries and changes are copied as they stand in memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian");
 

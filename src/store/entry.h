@@ -120,5 +120,7 @@ MUST_USE enum err entry_next(struct entry_reader *r, struct change *out,
 MUST_USE enum err entry_check(struct slice entry, struct errbuf *e);
 
 const char *family_name(enum family f);
+/* Do its keys begin with a bucket of expiry? */
+bool family_has_buckets(enum family f);
 
 #endif

@@ -37,8 +37,8 @@
  *     version changes   wall clock   changes...
  *
  * A put says whether it is *fresh*: whether the engine knows that no row of
- * this key exists anywhere. That bit is on the disk because replay nets as the
- * first run did, but over other boundaries.
+ * this key exists anywhere. A replay believes no such word: the base may have
+ * rows of entries that it does not count as applied (store/rocks_file.c).
  *
  *
  * 3. The net
@@ -50,11 +50,10 @@
  * more. Were the second put taken as fresh, the last delete would vanish with
  * it, and the row of the base would be back.
  *
- * Why a generation is never split: the first half holds `put k` (fresh), the
- * second `del k`. If the first half is applied, flushed and the second is
- * replayed together with what follows, then that is right. If the first half
- * were applied but recorded as not applied, the replay would net both away and
- * leave k in the base for ever.
+ * Why a replay nets nothing away: an entry holds `put k` (fresh), a later one
+ * `del k`. The base may have been given the first in a table, and have lost in
+ * a crash that it was applied. Replayed within one generation, the two would
+ * vanish and leave k in the base for ever.
  *
  *
  * 4. Keys (store/key.h)

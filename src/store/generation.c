@@ -73,7 +73,6 @@ void generation_put(struct generation *g, enum family f, const char *at,
     struct sortmap *m = &g->maps[f];
     struct sortmap_pos pos;
     g->changes++;
-    fresh = fresh && f != FAMILY_PAST; /* invariant 6 */
     if (!sortmap_find(m, change_key(at), &pos)) {
         sortmap_insert(m, pos, at, fresh ? MARK_FRESH : 0);
         return;

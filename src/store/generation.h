@@ -22,8 +22,8 @@
  *  4. A range deletion drops the rows that it covers and stays itself; rows in
  *     the maps are newer than every range of their generation.
  *  5. A generation ends at the end of an entry, and is applied whole.
- *  6. No row of `past` is fresh: the base may have it before its generation was
- *     applied (rocks_file.c), and a replay may end its generations elsewhere.
+ *  6. In a replay no put is fresh (load.c): the base may have rows of entries
+ *     that it does not count as applied (rocks_file.c).
  */
 #ifndef STORE_GENERATION_H
 #define STORE_GENERATION_H

@@ -34,8 +34,13 @@ static enum err replay_entry(struct store *s, uint64_t index,
     memcpy(at, entry.data, entry.len);
     rc = entry_open(&r, slice_of(at, entry.len), e);
     ASSERT(rc == ERR_OK);
-    while (entry_next(&r, &c, e) == ERR_OK)
+    while (entry_next(&r, &c, e) == ERR_OK) {
+        /* Some of what is replayed may be in the base already, also in the
+         * state of a later entry, so nothing may vanish. */
+        if (c.op == CHANGE_PUT_FRESH)
+            c.op = CHANGE_PUT;
         generation_take(g, &c);
+    }
     if (g->first_index == 0) {
         g->first_index = index;
         g->born_mono_ms = now.mono_ms;

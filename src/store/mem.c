@@ -5,7 +5,8 @@
  *
  * A crash cuts the log behind `durable` and takes back, newest first, what was
  * applied since the last flush; a flush forgets how to. There is one set of
- * rows: two of them would be kept in step by doing everything twice.
+ * rows: two of them would be kept in step by doing everything twice. With
+ * knobs.tables it leaves of each family what some of these generations did.
  */
 #include "store/mem.h"
 
@@ -37,6 +38,8 @@ struct mem_disk {
     uint64_t live_index, flushed_index;
     struct undo *undo; /* from flushed to live, in order */
     size_t undo_len, undo_cap;
+    size_t *ends; /* of each generation since, among them */
+    size_t ends_len, ends_cap;
 
     bool in_use;
     unsigned may_apply; /* permits of mem_apply() */
@@ -173,16 +176,41 @@ static void change_all(struct mem_disk *d, const struct generation *g)
     }
 }
 
+static void end_changes(struct mem_disk *d)
+{
+    if (d->ends_len == d->ends_cap) {
+        d->ends_cap = d->ends_cap == 0 ? 16 : d->ends_cap * 2;
+        d->ends = mem_realloc(d->ends, d->ends_cap * sizeof(*d->ends));
+    }
+    d->ends[d->ends_len++] = d->undo_len;
+}
+
+/* Up to where the changes of each family stay. `meta` says what is applied, and
+ * is in no table. */
+static void draw_tables(struct mem_disk *d, size_t stay[FAMILIES])
+{
+    memset(stay, 0, FAMILIES * sizeof(*stay));
+    for (int f = 0; f < FAMILIES && d->knobs.tables; f++) {
+        size_t n = (size_t)rng_below(&d->rng, d->ends_len + 1);
+        if (n > 0 && f != FAMILY_META)
+            stay[f] = d->ends[n - 1];
+    }
+}
+
 static void change_back(struct mem_disk *d)
 {
+    size_t stay[FAMILIES];
+    draw_tables(d, stay);
     while (d->undo_len > 0) {
         const struct undo *u = &d->undo[--d->undo_len];
         const char *any = u->is == NULL ? u->was : u->is;
-        const char *is =
-            base_set(&d->base, (enum family)change_head(any).family,
-                     change_key(any), u->was);
+        enum family f = (enum family)change_head(any).family;
+        if (d->undo_len < stay[f])
+            continue;
+        const char *is = base_set(&d->base, f, change_key(any), u->was);
         ASSERT(is == u->is);
     }
+    d->ends_len = 0;
 }
 
 /* --- the log ------------------------------------------------------------- */
@@ -347,6 +375,7 @@ static void mem_apply_one(struct mem_backend *m, struct generation *g)
 {
     struct mem_disk *d = m->d;
     change_all(d, g);
+    end_changes(d);
     d->live_index = g->last_index;
     list_remove(&g->apply_node);
     m->applying_len--;
@@ -587,6 +616,7 @@ void mem_disk_free(struct mem_disk **dp)
     log_drop_front(d, UINT64_MAX);
     mem_free(d->entries);
     mem_free(d->undo);
+    mem_free(d->ends);
     base_release(&d->base);
     FREE(dp);
 }
@@ -612,7 +642,7 @@ void mem_apply(struct mem_disk *d, unsigned generations)
 
 void mem_flush(struct mem_disk *d)
 {
-    d->undo_len = 0;
+    d->undo_len = d->ends_len = 0;
     d->flushed_index = d->live_index;
     base_tidy(&d->base);
     log_drop_front(d, d->flushed_index);

@@ -27,6 +27,9 @@ struct mem_knobs {
     bool manual_sync;  /* entries are durable when mem_sync() says so */
     bool manual_apply; /* generations are applied by mem_apply() */
     bool manual_flush; /* the base survives a crash as of mem_flush() */
+    /* Or, family by family, as of any generation since: as if that had gone to
+     * the base in a table (rocks_file.c). */
+    bool tables;
     /* Of 1,000 base reads with a gather, so many need a fetch. */
     unsigned pending_per_1000;
     /* A fetch takes 1 to this many polls more than it must. */
@@ -61,7 +64,8 @@ void mem_apply(struct mem_disk *d, unsigned generations);
 void mem_flush(struct mem_disk *d);
 
 /* Power off: the store is gone, and of the entries that were not durable all
- * but the first `keep_unsynced`; the base is as it was when it was flushed. */
+ * but the first `keep_unsynced`; the base is as it was when it was flushed, or
+ * see mem_knobs.tables. */
 void mem_crash(struct store **s, uint64_t keep_unsynced);
 
 /* Flip one bit of the stored value of `key` in the base. False: no such row. */

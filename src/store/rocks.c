@@ -245,7 +245,6 @@ static void rocks_close(struct backend **bp, bool clean)
     if (r->lock_fd >= 0)
         close(r->lock_fd);
     mem_free(r->dropped);
-    buf_release(&r->filing.deletions);
     mem_free(r);
     *bp = NULL;
 }

@@ -56,21 +56,12 @@ struct dropped {
     unsigned char from[4], to[4];
 };
 
-/* The tables in which the applier files finished jobs: rocks_file.c. */
-#define FILING_TABLES 8
+/* The tables in which the applier files full generations: rocks_file.c. */
 struct filing {
-    uint64_t generation; /* the last one whose tables were taken in */
-    size_t tables;
-    uint32_t buckets[FILING_TABLES];
-    struct buf deletions; /* const char *: beside the rows in the tables */
-    /* Buckets of which rows may be in a memtable, until the base is flushed up
-     * to that index; all_until: any bucket. */
-    struct loose {
-        uint32_t bucket;
-        uint64_t until;
-    } loose[8];
-    size_t loose_n;
-    uint64_t all_until;
+    uint64_t generation;  /* the last one that was begun */
+    bool filed[FAMILIES]; /* of that: its rows are in the base */
+    /* Rows may be in a memtable, until the base is flushed up to there. */
+    uint64_t loose_until[FAMILIES];
 };
 
 /* The database itself; belfry-check and backup open it alone. */
@@ -168,6 +159,8 @@ MUST_USE enum err rocks_base_open(struct rocks_base *b, const char *path,
                                   const struct rocks_base_options *o,
                                   struct errbuf *e);
 void rocks_base_close(struct rocks_base *b);
+const rocksdb_options_t *rocks_base_options_of(const struct rocks_base *b,
+                                               enum family f);
 /* The applied index: what is flushed, or what is in memory too. */
 MUST_USE enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
                                      uint64_t *index, struct errbuf *e);
@@ -243,17 +236,19 @@ void rocks_apply_poll(struct rocks *r);
 void rocks_watch_applier(struct rocks *r);
 void *rocks_applier(void *arg);
 
-void rocks_batch_row(struct rocks *r, enum family f, const char *at);
-
 /* --- rocks_file.c --------------------------------------------------------- */
 
-/* [applier] Put what a full generation has of finished jobs into tables; then
- * the rest of these rows into the batch. */
+/* [applier] Put the families of a full generation that have many rows into
+ * tables, and these into the base. Has this been done with family f? */
 MUST_USE enum err rocks_file_rows(struct rocks *r, const struct generation *g,
                                   struct errbuf *e);
-void rocks_file_rest(struct rocks *r, const struct generation *g);
-/* [applier] The base is flushed up to here. */
-void rocks_file_flushed(struct filing *f, uint64_t index);
+bool rocks_file_has(const struct rocks *r, enum family f);
+/* [applier] Would there be more, were the base flushed first? */
+bool rocks_file_waits(const struct rocks *r, const struct generation *g);
+/* [applier] The batch with the rest is written; the base is flushed up to
+ * `index`. */
+void rocks_file_written(struct rocks *r, const struct generation *g);
+void rocks_file_flushed(struct rocks *r, uint64_t index);
 /* At the start: delete what a crash left beside the base. */
 MUST_USE enum err rocks_file_clear(const char *dir, struct errbuf *e);
 

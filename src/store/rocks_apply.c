@@ -4,9 +4,11 @@
  *     end, and is then given to this thread.
  *  2. The first one of a new directory finds no base: it is made now
  *     (rocks_create.c).
- *  3. Its net goes into one write batch: range deletions first, then the rows,
- *     family by family in key order (sequential puts cost a fifth of random
- *     ones), then meta/applied. WAL off: our log is the WAL.
+ *  3. If it was full, the rows of its large families go into tables
+ *     (rocks_file.c). Of the rest the net goes into one write batch: range
+ *     deletions first, then the rows, family by family in key order (sequential
+ *     puts cost a fifth of random ones), then meta/applied. WAL off: our log is
+ *     the WAL.
  *  4. When 256 MiB of log are not flushed, all families are flushed together.
  *  5. Files that lie in forgotten buckets are deleted, once that is flushed.
  *  6. The loop takes the generation back and lets the log go up to the flushed
@@ -93,23 +95,20 @@ void rocks_apply_poll(struct rocks *r)
 
 /* --- in the thread ------------------------------------------------------- */
 
-void rocks_batch_row(struct rocks *r, enum family f, const char *at)
-{
-    rocksdb_column_family_handle_t *cf = r->base.cfs[f];
-    struct slice key = change_key(at), value = change_value(at);
-    if (change_is_del(at))
-        rocksdb_writebatch_delete_cf(r->batch, cf, key.data, key.len);
-    else
-        rocksdb_writebatch_put_cf(r->batch, cf, key.data, key.len, value.data,
-                                  value.len);
-}
-
 static void batch_family(struct rocks *r, const struct generation *g,
                          enum family f)
 {
+    rocksdb_column_family_handle_t *cf = r->base.cfs[f];
     struct sortmap_pos pos = sortmap_seek(&g->maps[f], SLICE_EMPTY);
-    for (; pos.leaf != NULL; pos = sortmap_next(pos))
-        rocks_batch_row(r, f, sortmap_row(pos));
+    for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
+        const char *at = sortmap_row(pos);
+        struct slice key = change_key(at), value = change_value(at);
+        if (change_is_del(at))
+            rocksdb_writebatch_delete_cf(r->batch, cf, key.data, key.len);
+        else
+            rocksdb_writebatch_put_cf(r->batch, cf, key.data, key.len,
+                                      value.data, value.len);
+    }
 }
 
 /* A range deletion needs an end; nothing sorts behind this. */
@@ -142,12 +141,9 @@ static void fill_batch(struct rocks *r, const struct generation *g)
                 to.data, to.len);
         }
     }
-    for (int f = 0; f < FAMILIES; f++) {
-        if (f == FAMILY_PAST)
-            rocks_file_rest(r, g);
-        else
+    for (int f = 0; f < FAMILIES; f++)
+        if (!rocks_file_has(r, (enum family)f))
             batch_family(r, g, (enum family)f);
-    }
     key_meta(&k, SLICE_LIT("applied"));
     size_t len = (size_t)(rec_applied_encode(&applied, value) - value);
     rocksdb_writebatch_put_cf(batch, r->base.cfs[FAMILY_META], k.bytes, k.len,
@@ -160,10 +156,10 @@ static void fill_batch(struct rocks *r, const struct generation *g)
  * crash before would bring rows back without those that went with the file. */
 static void note_dropped(struct rocks *r, const struct generation *g)
 {
-    static const enum family families[] = {FAMILY_DONE, FAMILY_PAST,
-                                           FAMILY_INDEX, FAMILY_LOGS};
-    for (size_t i = 0; i < ARRAY_LEN(families); i++) {
-        const struct ranges *ranges = &g->ranges[families[i]];
+    for (int f = 0; f < FAMILIES; f++) {
+        const struct ranges *ranges = &g->ranges[f];
+        if (!family_has_buckets((enum family)f))
+            continue;
         for (size_t k = 0; k < ranges->len; k++) {
             const struct range *range = &ranges->all[k];
             if (range->from.len != 4 || range->to.len != 4)
@@ -174,32 +170,12 @@ static void note_dropped(struct rocks *r, const struct generation *g)
                                          r->dropped_cap * sizeof(*r->dropped));
             }
             struct dropped *d = &r->dropped[r->dropped_len++];
-            d->family = families[i];
+            d->family = (enum family)f;
             d->index = g->last_index;
             memcpy(d->from, range->from.data, 4);
             memcpy(d->to, range->to.data, 4);
         }
     }
-}
-
-static enum err write_generation(struct rocks *r, const struct generation *g,
-                                 struct errbuf *e)
-{
-    char *message = NULL;
-    enum err rc = rocks_file_rows(r, g, e);
-    if (rc != ERR_OK)
-        return rc;
-    rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
-    rocksdb_writeoptions_disable_WAL(wo, 1);
-    fill_batch(r, g);
-    rocksdb_write(r->base.db, wo, r->batch, &message);
-    rocksdb_writeoptions_destroy(wo);
-    if (message != NULL)
-        return rocks_err(e, message, "apply to the base");
-    atomic_store(&r->applied_index, g->last_index);
-    r->unflushed_bytes += g->used;
-    note_dropped(r, g);
-    return ERR_OK;
 }
 
 static void trim_batch(struct rocks *r)
@@ -240,7 +216,7 @@ static void learn_flushed(struct rocks *r)
         return;
     if (index != atomic_load(&r->flushed_index)) {
         atomic_store(&r->flushed_index, index);
-        rocks_file_flushed(&r->filing, index);
+        rocks_file_flushed(r, index);
         if (index == atomic_load(&r->applied_index))
             r->unflushed_bytes = 0;
         delete_files(r);
@@ -315,6 +291,42 @@ static void flush(struct rocks *r)
     learn_flushed(r);
     if (rc == ERR_OK)
         r->unflushed_bytes = 0;
+}
+
+/* Flushes beside one that fails can end in an assertion of RocksDB's (7.8.3).
+ * Only the applier writes, so none begins by itself while it flushes. */
+static bool is_calm(const struct rocks *r)
+{
+    static const char *const properties[] = {"rocksdb.background-errors",
+                                             "rocksdb.mem-table-flush-pending",
+                                             "rocksdb.num-running-flushes"};
+    for (size_t i = 0; i < ARRAY_LEN(properties); i++)
+        if (rocks_base_property(&r->base, properties[i]) > 0)
+            return false;
+    return atomic_load(&r->flush_fault) == ERR_OK;
+}
+
+static enum err write_generation(struct rocks *r, const struct generation *g,
+                                 struct errbuf *e)
+{
+    char *message = NULL;
+    if (rocks_file_waits(r, g) && is_calm(r))
+        flush(r);
+    enum err rc = rocks_file_rows(r, g, e);
+    if (rc != ERR_OK)
+        return rc;
+    rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_disable_WAL(wo, 1);
+    fill_batch(r, g);
+    rocksdb_write(r->base.db, wo, r->batch, &message);
+    rocksdb_writeoptions_destroy(wo);
+    if (message != NULL)
+        return rocks_err(e, message, "apply to the base");
+    atomic_store(&r->applied_index, g->last_index);
+    rocks_file_written(r, g);
+    r->unflushed_bytes += g->used;
+    note_dropped(r, g);
+    return ERR_OK;
 }
 
 /* With the lock held: until there is something to do, or a while. False: the

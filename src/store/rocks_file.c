@@ -1,33 +1,36 @@
-/* Finished jobs go to the base as tables, past the memtables.
+/* Full generations go to the base as tables, past the memtables.
  *
- * Of a fast life nothing reaches the base but one row of `past`, and of what
- * such a row costs there, two thirds were the memtable that carried it to a
- * table: it was copied into a batch, sorted in among others, read back and
- * compared. But in a generation these rows stand in order already, and those of
- * one bucket follow those of the generation before. So the applier writes them
- * into a table itself, in front of the batch, and RocksDB takes it in.
+ * What a row costs on its way into a table is, for two thirds, the memtable
+ * that carries it: it is copied into a batch, sorted in among others, read back
+ * and compared. But in a generation the rows of each family stand in order
+ * already. So the applier writes them into tables itself, in front of the
+ * batch, and RocksDB takes them in. Tables whose keys lie behind those of all
+ * others, as those of new jobs do, sink to the last level by name alone.
  *
  * The happy path, for a generation that was sealed because it was full:
- *  1. For each bucket with many rows: a table beside the base, written and
+ *  1. For each family with many rows: tables beside the base, written and
  *     synced.
- *  2. RocksDB links it into base/ and names it in its MANIFEST, synced.
- *  3. The batch has everything else, and the applied index.
+ *  2. RocksDB links them into base/ and names them in its MANIFEST, synced.
+ *  3. The batch has all other families, and the applied index.
  *
  * So these rows are on the disk before the base says so, and a crash between 2
- * and the next flush leaves them without the rest of their generation. That
- * does no harm, by three rules:
- *  a. Every change behind the flushed index is replayed, and none of this
- *     family vanishes (generation.h, invariant 6): what the overlay says of a
- *     key hides what the base has of it too early. Whoever copies the base
- *     copies the log as far as its tables may go (rocks_backup.c).
- *  b. Deletions are not put into tables. A table that was taken in too early
- *     adds rows and hides none, whatever becomes of the log.
- *  c. A bucket of which rows may be in a memtable gets no table until they are
- *     flushed: RocksDB would have to flush all families at once. Range
- *     deletions count for all buckets.
+ * and the next flush leaves some families as they were later than the others.
+ * That does no harm, by three rules:
+ *  a. Every change behind the flushed index is replayed, and nothing vanishes
+ * on the way (load.c: no put is fresh there), so that what the overlay says of
+ *     a key hides what the base says of it too early, until the base is told
+ *     the same. Whoever copies the base copies the log as far as its tables may
+ *     go (rocks_backup.c).
+ *  b. Only what is durable is applied, so the log has all that is in a table.
+ *     Without it, in a salvage, finished jobs are rather there twice than not
+ *     at all: `past` goes first.
+ *  c. A family of which rows may be in a memtable gets no table until they are
+ *     flushed; RocksDB would do that in the middle of taking it in. A range
+ *     deletion, which must come before the rows, goes by way of the memtable.
  *
  * How it fails: a table that cannot be written is tried again with its
- * generation. One that was taken in, but whose batch failed, is not made again.
+ * generation. Families that were taken in, but whose batch failed, are not made
+ * again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,92 +43,60 @@
 #define FILE_SHARE 2
 #define FILE_ROWS_SHARE 8192
 #define FILE_ROWS_MIN 16
+#define FILE_TABLES 8 /* of a family in one generation, at most */
 
-/* The rows of one bucket in a generation. */
-struct group {
+/* --- what goes into one table --------------------------------------------- */
+
+/* Rows that one table may hold. */
+struct stretch {
+    enum family family;
     struct sortmap_pos from, to; /* to: behind the last */
-    uint32_t bucket;
-    size_t rows;
 };
 
-static uint32_t bucket_of(const char *row)
+/* Rows of a kind lie together in the base, and those of two may lie far apart:
+ * deletions at the head of a backlog, puts at its end, and each bucket of what
+ * is finished behind the one before. A table of both would lie across all that
+ * is between them, and be merged with it. */
+static uint64_t kind_of(enum family f, const char *row)
 {
-    uint32_t bucket;
+    uint32_t bucket = 0;
     struct slice key = change_key(row);
-    ASSERT(key.len >= sizeof(bucket));
-    memcpy(&bucket, key.data, sizeof(bucket));
-    return __builtin_bswap32(bucket);
+    if (family_has_buckets(f) && key.len >= sizeof(bucket))
+        memcpy(&bucket, key.data, sizeof(bucket));
+    return (uint64_t)bucket << 1 | change_is_del(row);
 }
 
-/* The rows of the bucket that begins at `pos`. A leaf whose last row is of it
- * is all of it: few rows are looked at. */
-static struct group group_at(struct sortmap_pos pos)
+/* From `pos` to where many rows of one kind, behind many of another, begin. */
+static struct stretch stretch_at(enum family f, struct sortmap_pos pos,
+                                 size_t many)
 {
-    struct group g = {.from = pos, .bucket = bucket_of(sortmap_row(pos))};
-    while (pos.leaf != NULL) {
-        const struct sortmap_leaf *leaf = pos.leaf;
-        if (bucket_of(leaf->rows[leaf->len - 1]) == g.bucket) {
-            g.rows += leaf->len - pos.at;
-            pos.at = leaf->len - 1;
-        } else if (bucket_of(sortmap_row(pos)) == g.bucket) {
-            g.rows++;
-        } else {
+    struct stretch s = {f, pos, {NULL, 0}};
+    struct sortmap_pos run = pos;
+    uint64_t kind = 0, most = 0; /* of the run, and of many rows before it */
+    size_t in_run = 0;
+    bool has_many = false;
+    for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
+        uint64_t k = kind_of(f, sortmap_row(pos));
+        if (in_run == 0 || k != kind) {
+            run = pos;
+            kind = k;
+            in_run = 0;
+        }
+        if (++in_run != many)
+            continue;
+        if (has_many && most != kind) {
+            s.to = run;
             break;
         }
-        pos = sortmap_next(pos);
+        has_many = true;
+        most = kind;
     }
-    g.to = pos;
-    return g;
+    return s;
 }
 
 static bool same_pos(struct sortmap_pos a, struct sortmap_pos b)
 {
     return a.leaf == b.leaf && (a.leaf == NULL || a.at == b.at);
-}
-
-/* --- which ---------------------------------------------------------------- */
-
-static bool filed(const struct filing *f, uint32_t bucket)
-{
-    for (size_t i = 0; i < f->tables; i++)
-        if (f->buckets[i] == bucket)
-            return true;
-    return false;
-}
-
-/* Rows of it may be in a memtable: rule c. */
-static bool in_memtable(const struct filing *f, uint32_t bucket)
-{
-    if (f->all_until > 0)
-        return true;
-    for (size_t i = 0; i < f->loose_n; i++)
-        if (f->loose[i].bucket == bucket)
-            return true;
-    return false;
-}
-
-static void note_loose(struct filing *f, uint32_t bucket, uint64_t index)
-{
-    for (size_t i = 0; i < f->loose_n; i++)
-        if (f->loose[i].bucket == bucket) {
-            f->loose[i].until = index;
-            return;
-        }
-    if (f->loose_n == ARRAY_LEN(f->loose))
-        f->all_until = index;
-    else
-        f->loose[f->loose_n++] = (struct loose){bucket, index};
-}
-
-void rocks_file_flushed(struct filing *f, uint64_t index)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < f->loose_n; i++)
-        if (f->loose[i].until > index)
-            f->loose[kept++] = f->loose[i];
-    f->loose_n = kept;
-    if (f->all_until <= index)
-        f->all_until = 0;
 }
 
 /* --- a table -------------------------------------------------------------- */
@@ -148,29 +119,29 @@ enum err rocks_file_clear(const char *dir, struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 32];
     enum err rc = ERR_OK;
-    for (size_t i = 0; rc == ERR_OK && i < FILING_TABLES; i++) {
+    for (size_t i = 0; rc == ERR_OK && i < FILE_TABLES; i++) {
         path_of(path, sizeof(path), dir, i);
         rc = clear(path, e);
     }
     return rc;
 }
 
-static void put_rows(struct filing *f, rocksdb_sstfilewriter_t *w,
-                     const struct group *g, char **message)
+static void put_rows(rocksdb_sstfilewriter_t *w, const struct stretch *s,
+                     char **message)
 {
-    struct sortmap_pos pos = g->from;
-    for (; *message == NULL && !same_pos(pos, g->to); pos = sortmap_next(pos)) {
+    struct sortmap_pos pos = s->from;
+    for (; *message == NULL && !same_pos(pos, s->to); pos = sortmap_next(pos)) {
         const char *at = sortmap_row(pos);
         struct slice key = change_key(at), value = change_value(at);
         if (change_is_del(at))
-            buf_add(&f->deletions, &at, sizeof(at));
+            rocksdb_sstfilewriter_delete(w, key.data, key.len, message);
         else
             rocksdb_sstfilewriter_put(w, key.data, key.len, value.data,
                                       value.len, message);
     }
 }
 
-static enum err make_table(struct rocks *r, const struct group *g,
+static enum err make_table(const struct rocks *r, const struct stretch *s,
                            const char *path, struct errbuf *e)
 {
     char *message = NULL;
@@ -178,11 +149,11 @@ static enum err make_table(struct rocks *r, const struct group *g,
     if (rc != ERR_OK)
         return rc;
     rocksdb_envoptions_t *env = rocksdb_envoptions_create();
-    rocksdb_sstfilewriter_t *w =
-        rocksdb_sstfilewriter_create(env, r->base.past_options);
+    rocksdb_sstfilewriter_t *w = rocksdb_sstfilewriter_create(
+        env, rocks_base_options_of(&r->base, s->family));
     rocksdb_sstfilewriter_open(w, path, &message);
     if (message == NULL)
-        put_rows(&r->filing, w, g, &message);
+        put_rows(w, s, &message);
     if (message == NULL)
         rocksdb_sstfilewriter_finish(w, &message);
     rocksdb_sstfilewriter_destroy(w);
@@ -190,11 +161,12 @@ static enum err make_table(struct rocks *r, const struct group *g,
     return message == NULL ? ERR_OK : rocks_err(e, message, "write a table");
 }
 
-static enum err take_in(struct rocks *r, struct errbuf *e)
+/* All tables of a family, or none. */
+static enum err take_in(const struct rocks *r, enum family f, size_t n,
+                        struct errbuf *e)
 {
-    char paths[FILING_TABLES][ROCKS_PATH_MAX + 32], *message = NULL;
-    const char *list[FILING_TABLES];
-    size_t n = r->filing.tables;
+    char paths[FILE_TABLES][ROCKS_PATH_MAX + 32], *message = NULL;
+    const char *list[FILE_TABLES];
     for (size_t i = 0; i < n; i++) {
         path_of(paths[i], sizeof(paths[i]), r->dir, i);
         list[i] = paths[i];
@@ -203,8 +175,8 @@ static enum err take_in(struct rocks *r, struct errbuf *e)
         rocksdb_ingestexternalfileoptions_create();
     rocksdb_ingestexternalfileoptions_set_move_files(o, 1);
     rocksdb_ingestexternalfileoptions_set_snapshot_consistency(o, 0);
-    rocksdb_ingest_external_file_cf(r->base.db, r->base.cfs[FAMILY_PAST], list,
-                                    n, o, &message);
+    rocksdb_ingest_external_file_cf(r->base.db, r->base.cfs[f], list, n, o,
+                                    &message);
     rocksdb_ingestexternalfileoptions_destroy(o);
     return message == NULL ? ERR_OK : rocks_err(e, message, "take in a table");
 }
@@ -212,69 +184,84 @@ static enum err take_in(struct rocks *r, struct errbuf *e)
 /* --- a generation ----------------------------------------------------------
  */
 
-static bool worth_tables(const struct rocks *r, const struct generation *g,
-                         size_t rows)
+static size_t many_rows(const struct rocks *r)
 {
-    size_t least = r->o.generation_bytes / FILE_ROWS_SHARE;
-    return g->used >= r->o.generation_bytes / FILE_SHARE &&
-           rows >= (least < FILE_ROWS_MIN ? FILE_ROWS_MIN : least);
+    size_t many = r->o.generation_bytes / FILE_ROWS_SHARE;
+    return many < FILE_ROWS_MIN ? FILE_ROWS_MIN : many;
+}
+
+static bool is_large(const struct rocks *r, const struct generation *g,
+                     enum family f)
+{
+    return f != FAMILY_META && g->used >= r->o.generation_bytes / FILE_SHARE &&
+           g->maps[f].len >= many_rows(r) && g->ranges[f].len == 0;
+}
+
+bool rocks_file_waits(const struct rocks *r, const struct generation *g)
+{
+    for (int f = 0; f < FAMILIES; f++)
+        if (r->filing.loose_until[f] > 0 && is_large(r, g, (enum family)f))
+            return true;
+    return false;
+}
+
+static enum err file_family(struct rocks *r, const struct generation *g,
+                            enum family f, struct errbuf *e)
+{
+    struct sortmap_pos pos = sortmap_seek(&g->maps[f], SLICE_EMPTY);
+    enum err rc = ERR_OK;
+    size_t n = 0;
+    while (rc == ERR_OK && pos.leaf != NULL) {
+        char path[ROCKS_PATH_MAX + 32];
+        struct stretch s = stretch_at(f, pos, many_rows(r));
+        if (n == FILE_TABLES - 1)
+            s.to = (struct sortmap_pos){NULL, 0};
+        path_of(path, sizeof(path), r->dir, n++);
+        rc = make_table(r, &s, path, e);
+        pos = s.to;
+    }
+    if (rc == ERR_OK)
+        rc = take_in(r, f, n, e);
+    if (rc == ERR_OK)
+        atomic_fetch_add(&r->filed_changes, g->maps[f].len);
+    return rc;
 }
 
 enum err rocks_file_rows(struct rocks *r, const struct generation *g,
                          struct errbuf *e)
 {
-    const struct sortmap *past = &g->maps[FAMILY_PAST];
-    struct filing *f = &r->filing;
-    enum err rc = ERR_OK;
-    size_t rows = 0;
-    if (f->generation == g->number)
-        return ERR_OK; /* they were taken in, and then the batch failed */
-    f->tables = 0;
-    buf_clear(&f->deletions);
-    if (g->ranges[FAMILY_PAST].len > 0 || !worth_tables(r, g, past->len))
-        return ERR_OK;
-    struct sortmap_pos pos = sortmap_seek(past, SLICE_EMPTY);
-    while (rc == ERR_OK && pos.leaf != NULL && f->tables < FILING_TABLES) {
-        struct group group = group_at(pos);
-        pos = group.to;
-        if (!worth_tables(r, g, group.rows) || in_memtable(f, group.bucket))
+    struct filing *filing = &r->filing;
+    if (filing->generation != g->number)
+        memset(filing->filed, 0, sizeof(filing->filed));
+    filing->generation = g->number;
+    for (int f = FAMILIES; f-- > 0;) {
+        if (filing->filed[f] || filing->loose_until[f] > 0 ||
+            !is_large(r, g, (enum family)f))
             continue;
-        char path[ROCKS_PATH_MAX + 32];
-        path_of(path, sizeof(path), r->dir, f->tables);
-        rc = make_table(r, &group, path, e);
-        f->buckets[f->tables++] = group.bucket;
-        rows += group.rows;
+        enum err rc = file_family(r, g, (enum family)f, e);
+        if (rc != ERR_OK)
+            return rc;
+        filing->filed[f] = true;
     }
-    if (rc == ERR_OK && f->tables > 0)
-        rc = take_in(r, e);
-    if (rc != ERR_OK)
-        return rc;
-    f->generation = g->number;
-    atomic_fetch_add(&r->filed_changes,
-                     rows - f->deletions.len / sizeof(const char *));
     return ERR_OK;
 }
 
-void rocks_file_rest(struct rocks *r, const struct generation *g)
+bool rocks_file_has(const struct rocks *r, enum family f)
 {
-    struct filing *f = &r->filing;
-    struct sortmap_pos pos = sortmap_seek(&g->maps[FAMILY_PAST], SLICE_EMPTY);
-    if (g->ranges[FAMILY_PAST].len > 0)
-        f->all_until = g->last_index;
-    while (pos.leaf != NULL) {
-        struct group group = group_at(pos);
-        pos = group.to;
-        if (filed(f, group.bucket))
-            continue;
-        note_loose(f, group.bucket, g->last_index);
-        for (pos = group.from; !same_pos(pos, group.to);
-             pos = sortmap_next(pos))
-            rocks_batch_row(r, FAMILY_PAST, sortmap_row(pos));
-    }
-    for (size_t i = 0; i < f->deletions.len; i += sizeof(const char *)) {
-        const char *at;
-        memcpy(&at, f->deletions.data + i, sizeof(at));
-        note_loose(f, bucket_of(at), g->last_index);
-        rocks_batch_row(r, FAMILY_PAST, at);
-    }
+    return r->filing.filed[f];
+}
+
+void rocks_file_written(struct rocks *r, const struct generation *g)
+{
+    struct filing *filing = &r->filing;
+    for (int f = 0; f < FAMILIES; f++)
+        if (g->ranges[f].len > 0 || (g->maps[f].len > 0 && !filing->filed[f]))
+            filing->loose_until[f] = g->last_index;
+}
+
+void rocks_file_flushed(struct rocks *r, uint64_t index)
+{
+    for (int f = 0; f < FAMILIES; f++)
+        if (r->filing.loose_until[f] <= index)
+            r->filing.loose_until[f] = 0;
 }

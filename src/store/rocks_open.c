@@ -133,7 +133,8 @@ static enum err set_options(struct rocks_base *b,
     return rc;
 }
 
-static const rocksdb_options_t *options_of(const struct rocks_base *b, int f)
+const rocksdb_options_t *rocks_base_options_of(const struct rocks_base *b,
+                                               enum family f)
 {
     switch (f) {
     case FAMILY_PAST:
@@ -269,7 +270,8 @@ enum err rocks_base_open(struct rocks_base *b, const char *path,
     set_read_options(b);
     for (int f = 0; f <= FAMILIES; f++) {
         names[f] = f < FAMILIES ? family_name((enum family)f) : "default";
-        options[f] = options_of(b, f);
+        options[f] = f < FAMILIES ? rocks_base_options_of(b, (enum family)f)
+                                  : b->options;
     }
     b->db =
         o->read_only

@@ -221,7 +221,7 @@ struct store_stats {
     uint64_t syncs;                         /* fdatasyncs of the log */
     uint64_t applied_index, flushed_index;
     uint64_t applied_changes;  /* net rows written to the base */
-    uint64_t filed_changes;    /* of these: in tables of their own */
+    uint64_t filed_changes;    /* of these: as tables, past the memtables */
     uint64_t vanished_changes; /* born and died in a generation */
     uint64_t generations, overlay_bytes, overlay_rows;
     uint64_t reads, base_reads, pending_reads, blocking_reads;

@@ -760,6 +760,7 @@ void world_run(const struct world_options *o, struct world_report *r)
         .manual_sync = true,
         .manual_apply = true,
         .manual_flush = true,
+        .tables = chance(w, 500),
         .pending_per_1000 = o->calm ? 0 : (unsigned)(chance(w, 500) ? 0 : 300),
         .fetch_polls_max = o->calm ? 0 : (unsigned)rng_below(&w->rng, 4),
     };

@@ -221,7 +221,8 @@ static bool run(uint64_t seed, enum rule rule)
     struct mem_knobs knobs = {.seed = seed,
                               .manual_sync = true,
                               .manual_apply = true,
-                              .manual_flush = true};
+                              .manual_flush = true,
+                              .tables = seed % 2 == 0};
     rng_seed(&r->rng, seed);
     r->rule = rule;
     r->now = (struct now){1000, 1000};

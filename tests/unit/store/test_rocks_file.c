@@ -1,4 +1,4 @@
-/* Finished jobs in tables of their own: rows, crashes, and what they hide. */
+/* Full generations in tables: rows, crashes, and what they hide. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include "store/offline.h"
 #include "store/rocks.h"
 #include "store_lib.h"
+#include "util/rng.h"
 
 #define ROWS 400 /* of 200 bytes: more than a generation of 64 KB */
 #define LEN 200
@@ -149,8 +150,15 @@ static void what_was_changed_since_stays_so_after_a_crash(void **state)
         assert_int_equal(get_past(p, 7, i), 'b');
 }
 
-/* Rule c: what is in a memtable must not be hidden by a table, nor hide it. */
-static void a_bucket_with_loose_rows_gets_no_table_before_a_flush(void **state)
+static uint64_t flushed(struct place *p)
+{
+    struct store_stats st;
+    store_get_stats(p->s, &st);
+    return st.flushed_index;
+}
+
+/* Rule c. */
+static void rows_in_a_memtable_are_flushed_before_a_table_is_made(void **state)
 {
     struct place *p = *state;
     load(p);
@@ -158,22 +166,18 @@ static void a_bucket_with_loose_rows_gets_no_table_before_a_flush(void **state)
     put_past(p, 8, 5, 'x');
     commit(p);
     wait_applied(p);
+    uint64_t before = store_last(p->s);
+    assert_true(flushed(p) < before);
     fill(p, 7, 0, 'a');
     wait_applied(p);
-    assert_int_equal(filed(p), 0);
-    fill(p, 9, 0, 'a');
-    wait_applied(p);
-    assert_int_equal(filed(p), ROWS); /* another bucket */
-    assert_int_equal(get_past(p, 7, 5), 'a');
-    store_close(&p->s); /* flushes */
-    load(p);
-    fill(p, 7, ROWS, 'b');
-    wait_applied(p);
+    assert_int_equal(flushed(p), before);
     assert_int_equal(filed(p), ROWS);
-    assert_int_equal(count_past(p), 3 * ROWS + 1);
+    assert_int_equal(get_past(p, 7, 5), 'a');
+    assert_int_equal(get_past(p, 8, 5), 'x');
+    assert_int_equal(count_past(p), ROWS + 1);
 }
 
-static void deletions_among_the_rows_are_kept(void **state)
+static void deletions_go_into_tables_too(void **state)
 {
     struct place *p = *state;
     load(p);
@@ -185,12 +189,128 @@ static void deletions_among_the_rows_are_kept(void **state)
         del_past(p, 7, i);
     commit(p);
     wait_applied(p);
-    assert_int_equal(filed(p), ROWS + ROWS / 2);
+    /* Of the new rows half were never there. */
+    assert_int_equal(filed(p), 2 * ROWS);
     assert_int_equal(count_past(p), ROWS);
-    fill(p, 7, 0, 'c'); /* the deletions are in a memtable: no table */
+    assert_int_equal(get_past(p, 7, 0), 0);
+    fill(p, 7, 0, 'c');
     wait_applied(p);
-    assert_int_equal(filed(p), ROWS + ROWS / 2);
+    assert_int_equal(filed(p), 3 * ROWS);
     assert_int_equal(count_past(p), ROWS + ROWS / 2);
+    assert_int_equal(get_past(p, 7, 0), 'c');
+}
+
+static unsigned tables(const struct place *p)
+{
+    char command[160];
+    unsigned n = 0;
+    snprintf(command, sizeof(command), "ls '%s'/base/*.sst | wc -l", p->dir);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%u", &n), 1);
+    pclose(f);
+    return n;
+}
+
+static void large_put(struct place *p, enum family f, unsigned i, char with,
+                      bool fresh)
+{
+    struct key k;
+    struct slice key =
+        f == FAMILY_PAST ? past_key(&k, 7 + i % 2, i / 2) : key_of(&k, i);
+    memset(store_put(p->s, f, key, LEN, fresh), with, LEN);
+}
+
+static void large_del(struct place *p, enum family f, unsigned i)
+{
+    struct key k;
+    store_del(p->s, f,
+              f == FAMILY_PAST ? past_key(&k, 7 + i % 2, i / 2)
+                               : key_of(&k, i));
+}
+
+static char large_get(struct place *p, enum family f, unsigned i)
+{
+    struct key k;
+    struct slice v;
+    enum err rc = store_get(p->s, NULL, f,
+                            f == FAMILY_PAST ? past_key(&k, 7 + i % 2, i / 2)
+                                             : key_of(&k, i),
+                            &v, NULL);
+    return rc == ERR_NOTFOUND ? 0 : v.data[0];
+}
+
+/* A table of both would be merged with all that is between them. */
+static void the_head_and_the_end_of_a_backlog_get_a_table_each(void **state)
+{
+    struct place *p = *state;
+    load(p);
+    for (unsigned i = 0; i < 2 * ROWS; i++)
+        large_put(p, FAMILY_JOBS, i, 'a', true);
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(tables(p), 1);
+    for (unsigned i = 0; i < ROWS; i++) {
+        large_del(p, FAMILY_JOBS, i);
+        large_put(p, FAMILY_JOBS, 2 * ROWS + i, 'b', true);
+    }
+    large_put(p, FAMILY_JOBS, 7, 'c', true); /* one among many */
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(tables(p), 3);
+    assert_int_equal(filed(p), 4 * ROWS);
+    assert_int_equal(count_rows(p), 2 * ROWS + 1);
+    assert_int_equal(large_get(p, FAMILY_JOBS, 7), 'c');
+    assert_int_equal(large_get(p, FAMILY_JOBS, 6), 0);
+}
+
+/* Small and full generations, puts and deletions in runs, crashes before and
+ * after flushes, of live rows and of finished ones. */
+#define MODEL_ROWS 1500
+static void crashes_anywhere_leave_what_was_written(void **state)
+{
+    static const enum family families[] = {FAMILY_JOBS, FAMILY_PAST};
+    static char model[2][MODEL_ROWS];
+    struct place *p = *state;
+    struct rng rng;
+    const char *seed = getenv("TABLES_SEED");
+    uint64_t number = seed == NULL ? 1 : strtoull(seed, NULL, 10);
+    print_message("seed %llu\n", (unsigned long long)number);
+    rng_seed(&rng, number);
+    uint64_t in_tables = 0;
+    memset(model, 0, sizeof(model));
+    load(p);
+    for (unsigned step = 0; step < 300; step++) {
+        size_t f = (size_t)rng_below(&rng, 2);
+        unsigned from = (unsigned)rng_below(&rng, MODEL_ROWS);
+        unsigned to = from + 1 + (unsigned)rng_below(&rng, 300);
+        char with = rng_below(&rng, 2) == 0 ? 0 : (char)('a' + step % 26);
+        for (unsigned i = from; i < to && i < MODEL_ROWS; i++) {
+            char *row = &model[f][i];
+            if (with != 0)
+                large_put(p, families[f], i, with, *row == 0);
+            else if (*row != 0)
+                large_del(p, families[f], i);
+            *row = with;
+        }
+        commit(p);
+        if (rng_below(&rng, 8) == 0)
+            wait_applied(p);
+        if (rng_below(&rng, 20) != 0)
+            continue;
+        wait_durable(p);
+        in_tables += filed(p);
+        if (rng_below(&rng, 4) == 0)
+            store_close(&p->s);
+        else
+            store_abandon(&p->s);
+        p->o.generation_bytes = (size_t)32 << 10 << rng_below(&rng, 5);
+        load(p);
+        for (unsigned i = 0; i < 2 * MODEL_ROWS; i++)
+            if (large_get(p, families[i % 2], i / 2) != model[i % 2][i / 2])
+                fail_msg("step %u, family %u, row %u", step, i % 2, i / 2);
+    }
+    assert_true(in_tables > 0);
 }
 
 static void a_forgotten_bucket_stays_forgotten(void **state)
@@ -320,9 +440,14 @@ int main(void)
             what_was_changed_since_stays_so_after_a_crash, make_place,
             remove_place),
         cmocka_unit_test_setup_teardown(
-            a_bucket_with_loose_rows_gets_no_table_before_a_flush, make_place,
+            rows_in_a_memtable_are_flushed_before_a_table_is_made, make_place,
             remove_place),
-        cmocka_unit_test_setup_teardown(deletions_among_the_rows_are_kept,
+        cmocka_unit_test_setup_teardown(deletions_go_into_tables_too,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(
+            the_head_and_the_end_of_a_backlog_get_a_table_each, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(crashes_anywhere_leave_what_was_written,
                                         make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_forgotten_bucket_stays_forgotten,
                                         make_place, remove_place),
