@@ -218,6 +218,8 @@ static void run(struct parked *p, struct cmd_ctx *ctx,
     s->current = NULL;
     server_clock(s);
     p->us += s->now_us - start_us;
+    if (p->cut || ctx->more)
+        s->lists_us += s->now_us - start_us;
 
     if (rc == ERR_PENDING)
         keep_reply(p, ctx, at);

@@ -6,7 +6,9 @@
 #include "server/server.h"
 #include "util/alloc.h"
 
-enum { MORE_US = 1000 }; /* a slice for all long lists of a turn */
+/* Of a turn, for all long lists: whoever has had it by the rows that came, or
+ * by new lists, reads no further ahead in the same turn. */
+enum { LISTS_US = 250 };
 
 bool park_less(const struct heap_node *a, const struct heap_node *b)
 {
@@ -192,13 +194,13 @@ void park_run(struct server *s)
 void park_more(struct server *s)
 {
     struct list *n;
-    uint64_t until_us = s->now_us + MORE_US;
-    while (!s->input_held && s->now_us < until_us &&
+    while (!s->input_held && s->lists_us < LISTS_US &&
            (n = list_pop(&s->more)) != NULL) {
         struct parked *p = CONTAINER_OF(n, struct parked, run);
         CHECK_OBJ(p, PARKED);
         dispatch_again(p);
     }
+    s->lists_us = 0;
 }
 
 void park_release(struct server *s)

@@ -18,7 +18,8 @@
  * Invariants:
  *  1. A client has at most one parked caller; it is c->parked.
  *  2. The run list is FIFO and is emptied before newer commands are run.
- *     Long lists take turns, and have a millisecond of each turn of the loop.
+ *     Long lists take turns, and begin no part in a turn of the loop of which
+ *     they have had 250 us.
  *  3. When a parked caller ends, for whatever reason, its waiter stands in no
  *     list of the engine and no fetch of it is under way.
  */

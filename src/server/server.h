@@ -161,6 +161,7 @@ struct server {
     struct list run;       /* struct parked.run: to be started over */
     struct list more;      /* struct parked.run: lists that go on */
     uint32_t lists;        /* struct parked.cut: so many */
+    uint64_t lists_us;     /* what they took of this turn */
     struct heap deadlines; /* struct parked.deadline */
 
     struct now now;  /* read once per wake-up of the loop */
