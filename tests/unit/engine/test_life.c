@@ -573,10 +573,72 @@ static void a_list_of_tokens_finds_long_payloads_in_the_cache(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_RUNNING], 0);
 }
 
+#define LIVES 500
+#define OF_A_TICK 20 /* rows: counters, the queue, its lane, the index */
+
+static struct store_stats stats(const struct rig *r)
+{
+    struct store_stats all;
+    store_get_stats(r->store, &all);
+    return all;
+}
+
+/* Begin a generation, with the one before in the base. */
+static void seal(struct rig *r)
+{
+    store_seal_soon(r->store);
+    rig_add(r, "other", "x", NULL);
+    rig_pass(r, 1);
+    assert_int_equal(stats(r).generations, 1);
+}
+
+/* Lives of three ticks, in one generation, of which each writes so many rows
+ * and leaves so many to the base. */
+static void expect_rows_of_a_life(struct rig *r, uint64_t keep_ms,
+                                  uint64_t written, uint64_t left)
+{
+    struct job_options o = {.given = GIVEN(KEEP), .keep_ms = keep_ms};
+    struct slice payloads[LIVES];
+    struct add_result results[LIVES];
+    for (int i = 0; i < LIVES; i++)
+        payloads[i] = SLICE_LIT("hello");
+    struct add_params add = {.queue = SLICE_LIT("q"),
+                             .payloads = payloads,
+                             .n = LIVES,
+                             .options = &o};
+    seal(r);
+    struct store_stats before = stats(r);
+    assert_int_equal(
+        engine_add(r->engine, NULL, &add, r->now, results, &r->err), ERR_OK);
+    rig_step(r);
+    assert_int_equal(rig_lease(r, "q", LIVES), LIVES);
+    struct ack_params ack = {.tokens = r->token, .n = LIVES};
+    assert_int_equal(
+        engine_ack(r->engine, NULL, &ack, r->now, on_acked, r, &r->err),
+        ERR_OK);
+    rig_step(r);
+    assert_int_equal(stats(r).entries - before.entries, 3);
+    assert_in_range(stats(r).changes - before.changes, LIVES * written,
+                    LIVES * written + 3 * OF_A_TICK);
+    seal(r);
+    assert_in_range(stats(r).applied_changes - before.applied_changes,
+                    LIVES * left, LIVES * left + 2 * OF_A_TICK);
+}
+
+/* At most eight with history, of which two are left, and six without. Jobs that
+ * end together share the row of the index, which is the eighth. */
+static void a_life_keeps_to_its_budget_of_rows(void **state)
+{
+    struct rig *r = *state;
+    expect_rows_of_a_life(r, 3600000, 7, 1);
+    expect_rows_of_a_life(r, 0, 6, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_job_is_added_leased_and_acknowledged),
+        TEST(a_life_keeps_to_its_budget_of_rows),
         TEST(jobs_leave_in_the_order_they_came),
         TEST(a_corrected_clock_does_not_change_the_order),
         TEST(a_clock_that_is_set_back_is_followed),
