@@ -272,13 +272,15 @@ static void check_heaps(struct tally *t, const struct part *p)
     if (heap_in(&p->in_strand) != (p->lanes.len > 0))
         violated(t, "a part stands in its strand without work, or not with it",
                  NULL);
-    if (heap_in(&s->in_open) != (s->parts.len > 0 && s->handler->open) ||
+    if ((strand_works(s) && heap_in(&s->in_open) != s->handler->open) ||
         list_linked(&s->in_queue) != (s->parts.len > 0))
         violated(t, "a strand stands in its queue without work, or not with it",
                  NULL);
-    LIST_FOR (it, &p->share->parts)
-        working += heap_in(&CONTAINER_OF(it, struct part, in_share)->in_strand);
-    if (working != p->share->working)
+    LIST_FOR (it, &p->share->parts) {
+        const struct part *other = CONTAINER_OF(it, struct part, in_share);
+        working += heap_in(&other->in_strand) && !part_dead(other);
+    }
+    if (working != (p->share->purged == q->purged ? p->share->working : 0))
         violated(t, "the parts of a share are miscounted", NULL);
     heap_check(&p->lanes);
     heap_check(&s->parts);
@@ -324,6 +326,9 @@ static void check_lane(struct tally *t, struct lane *l)
     if (work != (heap_in(&l->in_part) || list_linked(&l->shut)))
         violated(t, "a lane stands in a heap without work, or not with it",
                  NULL);
+    if (heap_in(&l->in_part) && !list_linked(&l->queue->reordering) &&
+        l->rank != lane_head_order(l))
+        violated(t, "a lane stands where its head was before", NULL);
     check_heaps(t, l->part);
 }
 

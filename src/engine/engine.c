@@ -258,12 +258,13 @@ enum { FULL_AGAIN_MS = 100 };
  * overlay, which would stay full for ever if it is full because of that. */
 bool engine_tick(struct engine *e, struct now now)
 {
-    bool full = store_room(e->store) == STORE_FULL, more = false;
+    bool full = store_room(e->store) == STORE_FULL;
+    bool more = lanes_reorder_step(e);
     if (full)
         e->full_again_ms = now.mono_ms + FULL_AGAIN_MS;
     entry_cut(e, now);
     if (!full && !e->timer_fetching)
-        more = run_timers(e, now);
+        more = run_timers(e, now) || more;
     if (!e->timer_fetching)
         gather_release(e->timer_gather);
     entry_cut(e, now);
@@ -327,6 +328,8 @@ static uint64_t next_work_ms(const struct engine *e, struct now now)
 uint64_t engine_next_ms(const struct engine *e, struct now now)
 {
     uint64_t next = next_work_ms(e, now);
+    if (!list_empty(&e->reordering))
+        return now.mono_ms;
     /* What is due stays so, and the loop must not spin meanwhile. */
     if (next < e->full_again_ms && store_room(e->store) == STORE_FULL)
         return e->full_again_ms;

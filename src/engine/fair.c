@@ -17,6 +17,11 @@
  * the heaps are of strands: a worker's best job is the best of its handlers'
  * strands, and a handler that is paused takes its strands out of their queues,
  * however many owners stand in them.
+ *
+ * A purge touches none of it: what stands here then is dead from one moment to
+ * the next, all of a queue. In each heap what is dead comes behind what is not,
+ * and is equal among itself, so the heaps are right as they are; a chore takes
+ * the dead out later (purge.c).
  */
 #include "engine/core.h"
 
@@ -76,13 +81,17 @@ static bool lane_less(const struct heap_node *a, const struct heap_node *b)
 {
     const struct lane *x = CONTAINER_OF(a, struct lane, in_part);
     const struct lane *y = CONTAINER_OF(b, struct lane, in_part);
-    return lane_head_order(x) < lane_head_order(y);
+    if (lane_dead(x) || lane_dead(y))
+        return !lane_dead(x);
+    return x->rank < y->rank;
 }
 
 bool part_less(const struct heap_node *a, const struct heap_node *b)
 {
     const struct part *x = CONTAINER_OF(a, struct part, in_strand);
     const struct part *y = CONTAINER_OF(b, struct part, in_strand);
+    if (part_dead(x) || part_dead(y))
+        return !part_dead(x);
     if (x->band != y->band)
         return x->band < y->band;
     if (x->share->virtual_time != y->share->virtual_time)
@@ -104,14 +113,21 @@ static void look_at_head(struct part *p)
 {
     const struct lane *l =
         CONTAINER_OF(heap_top(&p->lanes), struct lane, in_part);
-    p->head = lane_head_order(l);
+    p->lane = l->id;
+    p->head = l->rank;
     p->band = p->strand->queue->set.order == SCHEME_AGING ? 0 : p->head >> 48;
+}
+
+bool strand_works(const struct strand *s)
+{
+    return s->parts.len > 0 && !part_dead(CONTAINER_OF(heap_top(&s->parts),
+                                                       struct part, in_strand));
 }
 
 void strand_update(struct strand *s)
 {
     struct heap *open = &s->queue->open;
-    if (s->parts.len == 0 || !s->handler->open)
+    if (!strand_works(s) || !s->handler->open)
         heap_remove(open, &s->in_open);
     else if (heap_in(&s->in_open))
         heap_changed(open, &s->in_open);
@@ -126,31 +142,58 @@ static void share_arrive(struct share *s)
     s->turn = ++s->queue->turns;
 }
 
+/* Does one of its parts begin or end to have work? */
+static void share_count(struct share *s, bool worked, bool works)
+{
+    struct queue *q = s->queue;
+    if (s->purged != q->purged) { /* those were counted that are dead now */
+        s->purged = q->purged;
+        s->working = 0;
+    }
+    if (works && !worked && s->working++ == 0) {
+        q->shares_n++;
+        share_arrive(s);
+    } else if (worked && !works && --s->working == 0) {
+        q->shares_n--;
+    }
+}
+
 void part_update(struct part *p)
 {
     struct share *s = p->share;
     struct heap *parts = &p->strand->parts;
-    bool was = heap_in(&p->in_strand);
-    if (p->lanes.len > 0)
+    bool was = heap_in(&p->in_strand), is = p->lanes.len > 0;
+    bool worked = was && !part_dead(p);
+    if (is)
         look_at_head(p);
-    if (p->lanes.len > 0 && was) {
+    share_count(s, worked, is && !part_dead(p));
+    if (is && was) {
         heap_changed(parts, &p->in_strand);
-    } else if (p->lanes.len > 0) {
-        if (s->working++ == 0) {
-            s->queue->shares_n++;
-            share_arrive(s);
-        }
+    } else if (is) {
         heap_add(parts, &p->in_strand);
         if (parts->len == 1)
             list_append(&s->queue->strands, &p->strand->in_queue);
     } else if (was) {
         heap_remove(parts, &p->in_strand);
-        if (--s->working == 0)
-            s->queue->shares_n--;
         if (parts->len == 0)
             list_remove(&p->strand->in_queue);
     }
     strand_update(p->strand);
+}
+
+static void rank_lanes(struct part *p)
+{
+    for (size_t i = 0; i < p->lanes.len; i++) {
+        struct lane *l = CONTAINER_OF(p->lanes.nodes[i], struct lane, in_part);
+        l->rank = lane_head_order(l);
+    }
+    heap_rebuild(&p->lanes);
+}
+
+void part_reorder(struct part *p)
+{
+    rank_lanes(p);
+    part_update(p);
 }
 
 void strand_reorder(struct strand *s)
@@ -158,7 +201,7 @@ void strand_reorder(struct strand *s)
     for (size_t i = 0; i < s->parts.len; i++) {
         struct part *p =
             CONTAINER_OF(s->parts.nodes[i], struct part, in_strand);
-        heap_rebuild(&p->lanes);
+        rank_lanes(p);
         look_at_head(p);
     }
     heap_rebuild(&s->parts);

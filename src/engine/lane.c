@@ -12,7 +12,9 @@
  *     unread); of a parked one limit.h says more. A part is in its strand's
  *     heap if and only if it has such a lane, a strand in its queue's if and
  *     only if it has such a part and its handler is open. A parked lane with
- *     work that stands in no heap is in its queue's list `closed`.
+ *     work that stands in no heap is in its queue's list `closed`. Lanes that
+ *     were purged are still in all of these, behind the others, until a chore
+ *     comes to them.
  *  2. The stored head is never above a row of the lane.
  */
 #include "engine/core.h"
@@ -51,6 +53,7 @@ static uint64_t lane_hash(const struct lane_key *k)
 void lanes_init(struct engine *e)
 {
     map_init(&e->lanes_by_what, lane_is);
+    list_init(&e->reordering);
     shares_init(e);
 }
 
@@ -297,6 +300,8 @@ void lane_update(struct engine *e, struct lane *l)
         work = park_arm(e, l, work);
         lane_closed(l, any && !work);
     }
+    if (work)
+        l->rank = lane_head_order(l);
     if (!work)
         heap_remove(lanes, &l->in_part);
     else if (heap_in(&l->in_part))
@@ -334,6 +339,8 @@ static struct lane *pick_any(struct engine *e, const struct queue *q)
     struct heap_node *top;
     while ((top = heap_top(&q->open)) != NULL) {
         struct lane *l = strand_top(CONTAINER_OF(top, struct strand, in_open));
+        if (lane_dead(l))
+            return NULL;
         if (l->limit == NULL || l->limit->open)
             return l;
         lane_update(e, l);
@@ -351,6 +358,8 @@ struct lane *lane_pick(struct engine *e, struct queue *q,
         struct strand *s = strand_find(e, q, handlers[i]);
         while (s != NULL && heap_in(&s->in_open)) {
             struct lane *l = strand_top(s);
+            if (lane_dead(l))
+                break;
             if (l->limit != NULL && !l->limit->open) {
                 lane_update(e, l);
                 continue;
@@ -364,11 +373,79 @@ struct lane *lane_pick(struct engine *e, struct queue *q,
     return best;
 }
 
-void lanes_reorder(struct queue *q)
+#define REORDER_LANES 512 /* in one go */
+#define REORDER_LOOKS 8192
+
+static bool are_many(const struct queue *q)
 {
+    size_t n = 0;
+    LIST_FOR (it, &q->strands) {
+        const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
+        for (size_t i = 0; i < s->parts.len && n <= REORDER_LANES; i++)
+            n += CONTAINER_OF(s->parts.nodes[i], struct part, in_strand)
+                     ->lanes.len;
+    }
+    return n > REORDER_LANES;
+}
+
+void lanes_reorder(struct engine *e, struct queue *q)
+{
+    if (are_many(q)) {
+        q->ranked_to = 0;
+        if (!list_linked(&q->reordering))
+            list_append(&e->reordering, &q->reordering);
+        return;
+    }
     LIST_FOR (it, &q->strands)
         strand_reorder(CONTAINER_OF(it, struct strand, in_queue));
     heap_rebuild(&q->open);
+}
+
+bool lanes_reorder_step(struct engine *e)
+{
+    if (list_empty(&e->reordering))
+        return false;
+    struct queue *q =
+        CONTAINER_OF(list_first(&e->reordering), struct queue, reordering);
+    uint32_t looks = 0, lanes = 0;
+    while (q->ranked_to < e->lane_last && looks++ < REORDER_LOOKS &&
+           lanes < REORDER_LANES) {
+        struct lane *l = lane_by_id(e, ++q->ranked_to);
+        if (l == NULL || l->queue != q || l->part->lanes.len == 0)
+            continue;
+        lanes += (uint32_t)l->part->lanes.len;
+        part_reorder(l->part);
+    }
+    if (q->ranked_to >= e->lane_last)
+        list_remove(&q->reordering);
+    return !list_empty(&e->reordering);
+}
+
+/* In a heap what is dead stands below what is not: it ends the way down. */
+static uint32_t lanes_below(const struct heap *lanes, size_t i,
+                            struct lane **out, uint32_t n, uint32_t most)
+{
+    if (i >= lanes->len || n == most)
+        return n;
+    struct lane *l = CONTAINER_OF(lanes->nodes[i], struct lane, in_part);
+    if (lane_dead(l))
+        return n;
+    out[n++] = l;
+    n = lanes_below(lanes, 2 * i + 1, out, n, most);
+    return lanes_below(lanes, 2 * i + 2, out, n, most);
+}
+
+static uint32_t parts_below(const struct heap *parts, size_t i,
+                            struct lane **out, uint32_t n, uint32_t most)
+{
+    if (i >= parts->len || n == most)
+        return n;
+    struct part *p = CONTAINER_OF(parts->nodes[i], struct part, in_strand);
+    if (part_dead(p))
+        return n;
+    n = lanes_below(&p->lanes, 0, out, n, most);
+    n = parts_below(parts, 2 * i + 1, out, n, most);
+    return parts_below(parts, 2 * i + 2, out, n, most);
 }
 
 uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most)
@@ -376,13 +453,7 @@ uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most)
     uint32_t n = 0;
     LIST_FOR (it, &q->strands) {
         const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
-        for (size_t i = 0; i < s->parts.len && n < most; i++) {
-            const struct part *p =
-                CONTAINER_OF(s->parts.nodes[i], struct part, in_strand);
-            for (size_t k = 0; k < p->lanes.len && n < most; k++)
-                out[n++] =
-                    CONTAINER_OF(p->lanes.nodes[k], struct lane, in_part);
-        }
+        n = parts_below(&s->parts, 0, out, n, most);
     }
     return n;
 }

@@ -11,6 +11,12 @@ static inline bool lane_dead(const struct lane *l)
     return l->id <= l->queue->purged;
 }
 
+/* All that stand in its heap are purged, or none does. */
+static inline bool part_dead(const struct part *p)
+{
+    return p->lane <= p->share->queue->purged;
+}
+
 /* Nothing of the queue itself holds its jobs back. */
 static inline bool queue_open(const struct queue *q)
 {
@@ -50,8 +56,10 @@ void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
 void lane_take(struct engine *e, struct lane *l, struct member *m);
 void lane_remove(struct engine *e, struct job *j);
 void lane_touch(struct engine *e, struct lane *l);
-/* All heaps of the queue anew: its order has changed. */
-void lanes_reorder(struct queue *q);
+/* The queue's order has changed: all its heaps anew, in slices if there are
+ * many lanes. Until then some compete by what they were before. */
+void lanes_reorder(struct engine *e, struct queue *q);
+bool lanes_reorder_step(struct engine *e); /* true: there is more */
 /* The best lane of the queue that is open and not empty, for one of the
  * handlers (n = 0: any); NULL if none. */
 struct lane *lane_pick(struct engine *e, struct queue *q,
@@ -79,10 +87,14 @@ bool part_less(const struct heap_node *a, const struct heap_node *b);
 bool strand_less(const struct heap_node *a, const struct heap_node *b);
 /* Its lanes, or the head of the best of them, have changed: to its place. */
 void part_update(struct part *p);
+/* Has it work that was not purged? */
+bool strand_works(const struct strand *s);
 /* The handler was opened or closed. */
 void strand_update(struct strand *s);
 /* The queue's order has changed: queue.open is to be rebuilt afterwards. */
 void strand_reorder(struct strand *s);
+/* The same for one part, and to its place. */
+void part_reorder(struct part *p);
 /* The share is served: lane_update() of a lane of this part must follow, which
  * puts it in its new place. */
 void share_charge(struct part *p, uint32_t cost);

@@ -35,7 +35,11 @@ static struct park_group *group_for(struct limit *l, const struct lane *base)
 {
     LIST_FOR (it, &l->groups) {
         struct park_group *g = CONTAINER_OF(it, struct park_group, in_limit);
-        if (g->queue == base->queue && g->handler == base->handler)
+        const struct lane *any =
+            CONTAINER_OF(list_first(&g->lanes), struct lane, in_group);
+        /* Those that were purged must not take the places of others. */
+        if (g->queue == base->queue && g->handler == base->handler &&
+            !lane_dead(any))
             return g;
     }
     struct park_group *g = NEW(struct park_group);

@@ -5,7 +5,8 @@
  *                     counted from here on; arrivals get new lanes.
  *     purge_slice()   a chore frees what is left, in this order:
  *
- *       PARKED   windows of dead lanes; rows of `parked`
+ *       PARKED   windows of dead lanes, and their places in heaps; rows of
+ *                `parked`
  *       JOBS     rows of `jobs`, and all that a job has beside its row
  *       LANES    `ready` of the dead lanes, one range; the lanes themselves
  *
@@ -85,16 +86,7 @@ uint64_t purge_begin(struct engine *e, struct queue *q)
     watermark_set(e, q, e->lane_last);
     watermark_store(e, q);
     q->default_lane = NULL;
-    LIST_FOR (it, &q->strands) {
-        struct heap *parts = &CONTAINER_OF(it, struct strand, in_queue)->parts;
-        while (parts->len > 0) {
-            struct heap *lanes = &CONTAINER_OF(parts->nodes[parts->len - 1],
-                                               struct part, in_strand)
-                                      ->lanes;
-            struct heap_node *last = lanes->nodes[lanes->len - 1];
-            lane_update(e, CONTAINER_OF(last, struct lane, in_part));
-        }
-    }
+    q->shares_n = 0; /* its heaps need not be touched: fair.c */
     return n;
 }
 
@@ -224,12 +216,13 @@ static bool forget_windows(struct engine *e, struct purge *p)
 {
     uint32_t members = 0, lanes = 0;
     while (p->window < p->queue->purged && members < SLICE_MEMBERS &&
-           lanes++ < SLICE_MEMBERS) {
+           lanes++ < SLICE_MEMBERS && !slice_over(e)) {
         struct lane *l = lane_by_id(e, ++p->window);
         if (l == NULL || l->queue != p->queue)
             continue;
         members += l->window.len;
         lane_forget(e, l);
+        lane_update(e, l);
     }
     return p->window >= p->queue->purged;
 }

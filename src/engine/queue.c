@@ -199,7 +199,7 @@ enum err engine_queue_set(struct engine *e, struct slice queue,
     q->set = set;
     q->default_lane = NULL; /* arrivals may belong elsewhere now */
     if (reorder)
-        lanes_reorder(q);
+        lanes_reorder(e, q);
     queue_store(e, q);
     if (set.concurrency > 0 || set.rate > 0 || q->gate != NULL) {
         struct limit *l = queue_gate(e, q);
@@ -231,7 +231,6 @@ enum err engine_queue_drop(struct engine *e, struct slice queue, struct now now,
         return rc;
     q->set = (struct rec_queue){.id = q->set.id};
     q->default_lane = NULL;
-    lanes_reorder(q);
     queue_store(e, q);
     q->totals = (struct rec_counts){0};
     queue_touch(e, q);

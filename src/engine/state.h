@@ -42,8 +42,10 @@ struct queue {
     uint64_t counts[JOB_STATES]; /* live states */
     struct list touched;         /* in engine.touched_queues */
     struct heap open;            /* strands with work that may run */
-    struct list strands;         /* all with work: struct strand.in_queue */
+    struct list strands;         /* all with lanes: struct strand.in_queue */
     uint32_t shares_n;           /* that have work */
+    struct list reordering;      /* in engine.reordering: lanes_reorder() */
+    uint32_t ranked_to;          /* up to this lane */
     struct share *plain;         /* of jobs without owner, or not fair */
     struct lane *default_lane;   /* plain, handler of the queue's name */
     struct handler *default_handler;
@@ -107,7 +109,7 @@ struct strand {
     struct heap_node in_open; /* queue.open */
     struct queue *queue;
     struct handler *handler;
-    struct heap parts;    /* those with work */
+    struct heap parts;    /* those with lanes in them */
     uint64_t reopened_at; /* queue.virtual_now when its handler last opened */
     struct list in_queue, in_handler;
 };
@@ -116,6 +118,7 @@ struct strand {
 struct part {
     struct heap_node in_strand;
     uint64_t band, head; /* of its best job, as of part_update() */
+    uint32_t lane;       /* where that stands: part_dead() */
     struct share *share;
     struct strand *strand;
     struct heap lanes; /* those with work that no name holds back, the least
@@ -131,6 +134,7 @@ struct share {
     struct owner *owner; /* or NULL */
     struct list parts;   /* struct part.in_share */
     uint32_t working;    /* of them, those with work */
+    uint32_t purged;     /* queue.purged when these were counted */
     uint64_t virtual_time;
     uint64_t turn; /* who came first to that time: see part_less() */
     /* Most have one part only: what part_less() reads lies together. */
@@ -142,6 +146,7 @@ struct lane {
     /* What each lease looks at lies together. */
     struct window window;
     struct heap_node in_part;
+    uint64_t rank; /* lane_head_order(), as of lane_update() */
     struct part *part;
     struct queue *queue;
     struct handler *handler;
@@ -262,7 +267,7 @@ struct engine {
     struct list limits, limits_todo; /* all: visited since a change, or not */
     uint32_t limits_n, parked_lanes_n;
     uint32_t limits_came; /* were made since the last cool() */
-    struct list touched_limits, cooling_limits, sifting;
+    struct list touched_limits, cooling_limits, sifting, reordering;
     struct rule **rules; /* the most specific first */
     uint32_t rules_n;
     uint64_t rules_changed;  /* grows with each change of a rule */

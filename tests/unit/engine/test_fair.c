@@ -356,6 +356,42 @@ static void a_change_of_order_starves_nobody(void **state)
     assert_true(id_eq(&r->ids[0], &young));
 }
 
+/* Each slice takes so many lanes. */
+static void many_lanes_get_their_new_order_in_slices(void **state)
+{
+    struct rig *r = *state;
+    enum { OWNERS = 2000 };
+    struct queue_settings aging = {
+        .has_order = true, .order = 1, .has_age = true, .age_ms = 1};
+    struct queue_settings plain = {.has_order = true};
+    struct job_options o = {.given = GIVEN(OWNER) | GIVEN(PRIORITY)};
+    char owner[16];
+    struct id last = {{0}};
+    int slices = 0;
+    aging.has_fair = aging.fair = true;
+    set_queue(r, aging);
+    r->check = false;
+    for (int i = 0; i < OWNERS; i++) {
+        (void)snprintf(owner, sizeof(owner), "o%d", i);
+        o.owner = slice_str(owner);
+        o.priority = i == OWNERS - 1 ? 1000 : 0;
+        last = rig_add(r, "q", "x", &o).id;
+    }
+    r->check = true;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_false(id_eq(&r->ids[0], &last)); /* it was the last to come */
+    set_queue(r, plain);
+    while (engine_next_ms(r->engine, r->now) == r->now.mono_ms) {
+        slices++;
+        (void)engine_tick(r->engine, r->now);
+        rig_step(r);
+    }
+    assert_in_range(slices, 4, 5);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(id_eq(&r->ids[0], &last));
+    assert_int_equal(rig_lease(r, "q", OWNERS), OWNERS - 2);
+}
+
 static void turns_are_of_owners_whatever_the_handlers(void **state)
 {
     struct rig *r = *state;
@@ -423,6 +459,7 @@ int main(void)
         T(cancelling_many_of_one_owner_leaves_the_others_alone),
         T(aging_bounds_the_wait_of_the_lowest_priority),
         T(a_change_of_order_starves_nobody),
+        T(many_lanes_get_their_new_order_in_slices),
         T(turns_are_of_owners_whatever_the_handlers),
         T(who_comes_back_with_its_handler_starts_at_the_present),
 #undef T

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/core.h"
+
 static struct id purge(struct rig *r, const char *queue)
 {
     struct id id;
@@ -393,6 +395,98 @@ static void a_hundred_owners_lanes_die_and_live_again(void **state)
     assert_int_equal(s.window_entries, 0);
 }
 
+static void add_for(struct rig *r, const char *owner, const char *limit)
+{
+    struct job_options o = {.given = GIVEN(OWNER), .owner = slice_str(owner)};
+    if (limit != NULL) {
+        o.given |= GIVEN(LIMIT);
+        o.limits[0] = slice_str(limit);
+        o.limits_n = 1;
+    }
+    rig_add(r, "q", "x", &o);
+}
+
+static void make_fair(struct rig *r)
+{
+    struct queue_settings fair = {.has_fair = true, .fair = true};
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &fair, r->now, &r->err),
+        ERR_OK);
+}
+
+static uint32_t lanes_in_heaps(const struct rig *r)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->engine->lanes_n; i++) {
+        const struct lane *l = r->engine->lanes[i];
+        n += l != NULL && heap_in(&l->in_part);
+    }
+    return n;
+}
+
+/* It would take tens of milliseconds if there are a hundred thousand. */
+static void the_beginning_of_a_purge_touches_no_lane(void **state)
+{
+    struct rig *r = *state;
+    char name[8];
+    make_fair(r);
+    r->check = false;
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof(name), "o%d", i);
+        add_for(r, name, NULL);
+    }
+    r->check = true;
+    struct id id = purge(r, "q");
+    assert_int_equal(lanes_in_heaps(r), 300);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(rig_lease(r, "q", 10), 0);
+        add_for(r, "o7", NULL); /* one that has such a lane, and a new one */
+        add_for(r, "new", NULL);
+        assert_int_equal(rig_lease(r, "q", 10), 2);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        assert_int_equal(rig_ack(r, r->token[1]), ERR_OK);
+    }
+    assert_in_range(lanes_in_heaps(r), 300, 302);
+    rig_until_done(r, id);
+    assert_int_equal(rig_chore(r, id).done, 300);
+    assert_int_equal(lanes_in_heaps(r), 0);
+}
+
+/* More lanes may be parked under a name than are looked at: those that are dead
+ * must not be among them. */
+static void purged_lanes_of_a_name_do_not_stand_before_new_ones(void **state)
+{
+    struct rig *r = *state;
+    struct limit_rule one = {.has_concurrency = true, .concurrency = 1};
+    char name[8], token[64];
+    make_fair(r);
+    assert_int_equal(
+        engine_limit_set(r->engine, SLICE_LIT("api"), &one, r->now, &r->err),
+        ERR_OK);
+    r->check = false;
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "o%d", i);
+        add_for(r, name, "api");
+        if (i == 0)
+            assert_int_equal(rig_lease(r, "q", 1), 1);
+    }
+    r->check = true;
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK); /* api opens */
+    struct id id = purge(r, "q");
+    add_for(r, "new", "api");
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    memcpy(token, r->tokens[0], sizeof(token));
+    size_t len = r->token[0].len;
+    add_for(r, "newer", "api");
+    assert_int_equal(rig_lease(r, "q", 10), 0); /* it is parked */
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 1);
+    assert_int_equal(rig_ack(r, slice_of(token, len)), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    rig_until_done(r, id);
+    assert_int_equal(lanes_in_heaps(r), 0);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
@@ -409,6 +503,8 @@ int main(void)
         T(a_purge_cannot_be_called_back),
         T(parked_jobs_go_and_their_names_stay_usable),
         T(a_hundred_owners_lanes_die_and_live_again),
+        T(the_beginning_of_a_purge_touches_no_lane),
+        T(purged_lanes_of_a_name_do_not_stand_before_new_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
