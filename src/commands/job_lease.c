@@ -237,7 +237,7 @@ static const struct opt opts[] = {
      "release the leases when the session's last connection has gone",
      .value = "s"},
     {"HANDLERS", OPT(LIST, handlers), "only jobs of these", .value = "n h...",
-     .min = 1, .max = 64},
+     .min = 1, .max = WAITER_HANDLERS_MAX},
     {"WEIGHTS", OPT(LIST, weights),
      "the queues take turns by weight, instead of the first named first",
      .value = "n weight...", .min = 1, .max = WAITER_QUEUES_MAX},

@@ -179,7 +179,7 @@ static uint64_t length_of(const struct engine *e, const struct job *j,
 
 /* What the handlers' and queues' names stand for. */
 struct wanted {
-    struct handler *handlers[64];
+    struct handler *handlers[WAITER_HANDLERS_MAX];
     uint32_t handlers_n;
     bool none; /* none of the named handlers exists */
 };

@@ -18,6 +18,12 @@ struct spot {
     uint8_t ended; /* the state in which the job ended, 0: not yet */
 };
 
+/* A name that is only asked for makes no handler: it may never have a job. */
+struct handler_wish {
+    struct slice name;       /* behind the wait */
+    struct handler *handler; /* NULL: there was none of this name so far */
+};
+
 struct wait {
     struct waiter *waiter;
     uint64_t turn;    /* smaller was first */
@@ -27,7 +33,7 @@ struct wait {
     char worker[NAME_MAX_LEN]; /* who asks */
     uint8_t worker_len;
     uint32_t handlers_n, spots_n;
-    struct handler **handlers; /* behind the spots; NULL: not made yet */
+    struct handler_wish *handlers; /* behind the spots */
     struct spot spots[];
 };
 
@@ -48,18 +54,40 @@ void waits_init(struct engine *e)
     map_init(&e->job_waits, job_wait_is);
 }
 
+static bool is_of(struct handler_wish *w, struct handler *h)
+{
+    if (w->handler == NULL && slice_eq(w->name, h->name))
+        w->handler = h;
+    return w->handler == h;
+}
+
+/* Is there anything at all for it? */
+static bool any_for(struct engine *e, struct queue *q, const struct wait *w)
+{
+    struct handler *there[WAITER_HANDLERS_MAX];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->handlers_n; i++) {
+        struct handler_wish *want = &w->handlers[i];
+        if (want->handler == NULL)
+            want->handler = handler_find(e, want->name);
+        if (want->handler != NULL)
+            there[n++] = want->handler;
+    }
+    return n > 0 && lane_pick(e, q, there, n) != NULL;
+}
+
 static bool spot_wants(struct engine *e, const struct spot *s,
-                       const struct handler *h)
+                       struct handler *h)
 {
     const struct wait *w = s->wait;
     if (worker_draining(e, slice_of(w->worker, w->worker_len)))
         return false; /* it is passed over until it is resumed */
     if (w->handlers_n == 0)
         return true;
-    if (h == NULL) /* whatever there is: is there any for it? */
-        return lane_pick(e, s->queue, w->handlers, w->handlers_n) != NULL;
+    if (h == NULL)
+        return any_for(e, s->queue, w);
     for (uint32_t i = 0; i < w->handlers_n; i++)
-        if (w->handlers[i] == h)
+        if (is_of(&w->handlers[i], h))
             return true;
     return false;
 }
@@ -137,17 +165,26 @@ static void hand_on(struct engine *e, const struct wait *wait, uint64_t turn)
 }
 
 static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
-                             uint32_t handlers)
+                             const struct slice *handlers, uint32_t n)
 {
     size_t size = sizeof(struct wait) + spots * sizeof(struct spot) +
-                  handlers * sizeof(struct handler *);
+                  n * sizeof(struct handler_wish);
+    for (uint32_t i = 0; i < n; i++)
+        size += handlers[i].len;
     struct wait *wait = mem_zalloc(size);
     wait->waiter = w;
     wait->turn = ++e->turns;
     wait->spots_n = spots;
-    wait->handlers = (struct handler **)(void *)&wait->spots[spots];
+    wait->handlers_n = n;
+    wait->handlers = (struct handler_wish *)(void *)&wait->spots[spots];
     for (uint32_t i = 0; i < spots; i++)
         wait->spots[i].wait = wait;
+    char *names = (char *)&wait->handlers[n];
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(names, handlers[i].data, handlers[i].len);
+        wait->handlers[i].name = slice_of(names, handlers[i].len);
+        names += handlers[i].len;
+    }
     w->engine_private = wait;
     e->waiters_n++;
     return wait;
@@ -177,17 +214,12 @@ bool engine_wait_lease(struct engine *e, struct waiter *w,
         wait = NULL;
     }
     if (wait == NULL) {
-        wait = wait_new(e, w, p->queues_n, p->handlers_n);
+        wait = wait_new(e, w, p->queues_n, p->handlers, p->handlers_n);
         if (p->worker.len > 0 && p->worker.len <= sizeof(wait->worker)) {
             memcpy(wait->worker, p->worker.data, p->worker.len);
             wait->worker_len = (uint8_t)p->worker.len;
         }
         wait->request = p->idempotency.len > 0 ? hash64(p->idempotency) | 1 : 0;
-        for (uint32_t i = 0; i < p->handlers_n; i++) {
-            struct handler *h = handler_make(e, p->handlers[i]);
-            if (h != NULL)
-                wait->handlers[wait->handlers_n++] = h;
-        }
         for (uint32_t i = 0; i < p->queues_n; i++) {
             struct queue *q = queue_make(e, p->queues[i], false);
             if (q == NULL) {
@@ -239,7 +271,7 @@ void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
         wait = NULL;
     }
     if (wait == NULL) {
-        wait = wait_new(e, w, n, 0);
+        wait = wait_new(e, w, n, NULL, 0);
         wait->for_jobs = true;
         for (uint32_t i = 0; i < n; i++)
             wait->spots[i].id = ids[i];

@@ -13,6 +13,7 @@
 #include "util/list.h"
 
 #define WAITER_QUEUES_MAX 64
+#define WAITER_HANDLERS_MAX 64
 
 struct waiter;
 

@@ -330,9 +330,49 @@ static void who_does_not_block_is_told_when_a_queues_rate_opens(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
+static void nobody_has(struct rig *r, const char *handler)
+{
+    struct handler_view v;
+    assert_int_equal(
+        engine_handler(r->engine, slice_str(handler), r->now, &v, &r->err),
+        ERR_NOTFOUND);
+}
+
+/* Names that are only asked for would fill the store. */
+static void waiting_for_a_handler_does_not_make_it(void **state)
+{
+    struct rig *r = *state;
+    struct line l = {.n = 0};
+    struct engine_stats before, after;
+    engine_get_stats(r->engine, &before);
+    struct caller *one = stand(r, &l, "q", "one");
+    struct caller *two = stand(r, &l, "q", "two");
+    struct caller *any = stand(r, &l, "q", NULL);
+    rig_step(r);
+    nobody_has(r, "one");
+    nobody_has(r, "two");
+    engine_get_stats(r->engine, &after);
+    assert_int_equal(after.handlers, before.handlers);
+    add(r, "two", NULL); /* it is first in line for this one */
+    assert_false(one->woken);
+    assert_true(two->woken);
+    assert_false(any->woken);
+    assert_int_equal(settle(r, &l), 1);
+    nobody_has(r, "one");
+    pause_queue(r, true);
+    add(r, "one", NULL);
+    assert_false(one->woken);
+    pause_queue(r, false);
+    assert_true(one->woken);
+    assert_int_equal(settle(r, &l), 1);
+    assert_false(any->woken);
+    leave(r, &l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(waiting_for_a_handler_does_not_make_it),
         T(a_queue_that_is_free_again_wakes_who_may_have_its_job),
         T(resuming_a_queue_wakes_who_may_have_its_job),
         T(who_is_woken_in_vain_passes_it_on),
