@@ -313,6 +313,25 @@ static void crashes_anywhere_leave_what_was_written(void **state)
     assert_true(in_tables > 0);
 }
 
+/* As if all dead letters were taken back: full by what they become. */
+static void a_generation_may_only_delete(void **state)
+{
+    struct place *p = *state;
+    struct key k;
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    for (unsigned i = 0; i < ROWS; i++) {
+        del_past(p, 7, i);
+        memset(store_put(p->s, FAMILY_BODIES, past_key(&k, 7, i), LEN, true),
+               'x', LEN);
+    }
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(filed(p), 3 * ROWS);
+    assert_int_equal(count_past(p), 0);
+}
+
 static void a_forgotten_bucket_stays_forgotten(void **state)
 {
     struct place *p = *state;
@@ -448,6 +467,8 @@ int main(void)
             the_head_and_the_end_of_a_backlog_get_a_table_each, make_place,
             remove_place),
         cmocka_unit_test_setup_teardown(crashes_anywhere_leave_what_was_written,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_generation_may_only_delete,
                                         make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_forgotten_bucket_stays_forgotten,
                                         make_place, remove_place),
