@@ -334,6 +334,11 @@ void store_get_stats(const struct store *s, struct store_stats *out)
     s->b->ops->stats(s->b, out);
 }
 
+void store_serves(struct store *s)
+{
+    s->stats.loop_disk_reads = 0;
+}
+
 void store_forget_times(struct store *s)
 {
     s->b->ops->forget_times(s->b);

@@ -241,6 +241,9 @@ struct store_stats {
 };
 void store_get_stats(const struct store *s, struct store_stats *out);
 void store_forget_times(struct store *s);
+/* Whoever works on the store has loaded what it needs: what is read of a disk
+ * on the loop from here on holds up those who are served (loop_disk_reads). */
+void store_serves(struct store *s);
 
 /* The in-memory implementation, for tests and the simulation: see
  * store/mem.h.*/
