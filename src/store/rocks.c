@@ -64,10 +64,30 @@ static uint64_t rocks_pending_bytes(const struct backend *b)
     return log_pending_bytes(rocks_of(b)->log);
 }
 
+static uint64_t above(uint64_t bytes, uint64_t usual)
+{
+    return bytes > usual ? bytes - usual : 0;
+}
+
+/* disk-reserve is what the overlay, the memtables and the next segments may
+ * still need if they are as large as usual: what they are above that comes on
+ * top. 0 is no guard at all. */
+static uint64_t reserve_of(const struct store_options *o)
+{
+    struct store_options usual;
+    store_options_default(&usual);
+    if (o->disk_reserve_bytes == 0)
+        return 0;
+    return o->disk_reserve_bytes +
+           above(o->overlay_bytes_max, usual.overlay_bytes_max) +
+           3 * above(o->write_buffer_bytes, usual.write_buffer_bytes) +
+           2 * above(o->log_segment_bytes, usual.log_segment_bytes);
+}
+
 static void rocks_configure(struct backend *b, const struct store_options *o)
 {
     struct rocks *r = rocks_of(b);
-    atomic_store(&r->disk_reserve, o->disk_reserve_bytes);
+    atomic_store(&r->disk_reserve, reserve_of(o));
     log_set_keep_bytes(r->log, o->log_max_bytes);
     if (o->log_sync == r->o.log_sync)
         return; /* a change asks for a sync */
@@ -406,7 +426,7 @@ enum err store_open(struct store **out, const struct store_options *o,
     list_init(&r->to_fetch);
     list_init(&r->fetched);
     atomic_store(&r->disk_free, UINT64_MAX);
-    atomic_store(&r->disk_reserve, o->disk_reserve_bytes);
+    atomic_store(&r->disk_reserve, reserve_of(o));
     if (strlen(o->dir) >= ROCKS_PATH_MAX) {
         rc = err_set(e, ERR_IO, "the path of the data is longer than %d bytes",
                      ROCKS_PATH_MAX - 1);

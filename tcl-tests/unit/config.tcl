@@ -32,6 +32,15 @@ start_server {tags {server}} {
         r config set disk-reserve 0
         assert_match ?* [r job.add cfgq a]
     }
+    test {a larger overlay-max-bytes wants more of the disk} {
+        r config set disk-reserve 1mb
+        assert_match ?* [r job.add cfgq a]
+        r config set overlay-max-bytes 1000000gb
+        assert_error "NOSPACE *" {r job.add cfgq a}
+        r config set overlay-max-bytes 256mb
+        assert_match ?* [r job.add cfgq a]
+        r config set disk-reserve 0
+    }
     test {CONFIG SET of overlay-max-bytes holds at once} {
         # Nothing is applied for its age; a generation is a quarter of it.
         r config set generation-max-age 1h
