@@ -99,6 +99,11 @@ enum io conn_write(struct conn *c, const void *buf, size_t len, size_t *put)
     return n < 0 ? io_failed(errno) : IO_OK;
 }
 
+void conn_end_writing(struct conn *c)
+{
+    (void)shutdown(c->fd, SHUT_WR);
+}
+
 static void want(struct event *ev, bool *is_on, bool on)
 {
     if (*is_on == on)

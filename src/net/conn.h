@@ -36,6 +36,9 @@ MUST_USE enum io conn_read(struct conn *c, void *buf, size_t len, size_t *got);
 MUST_USE enum io conn_write(struct conn *c, const void *buf, size_t len,
                             size_t *put);
 
+/* Send nothing more: the peer sees the end behind what was written. */
+void conn_end_writing(struct conn *c);
+
 void conn_want_read(struct conn *c, bool on);
 void conn_want_write(struct conn *c, bool on);
 void conn_want_hangup(struct conn *c, bool on);

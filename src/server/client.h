@@ -57,6 +57,7 @@ enum client_flag {
     CLIENT_HELD = 1 << 9,     /* nothing more is read */
     CLIENT_KILLED = 1 << 10,
     CLIENT_HUNG_UP = 1 << 11, /* CLIENT_EOF once all that it sent is read */
+    CLIENT_LINGERS = 1 << 12, /* a stop waits for its end: see drain() */
 };
 
 enum client_class { CLASS_NORMAL = OBUF_NORMAL, CLASS_PUBSUB = OBUF_PUBSUB };

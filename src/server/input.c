@@ -206,11 +206,27 @@ void client_feed(struct client *c, struct slice bytes)
     check_input(c);
 }
 
+/* What it sends into the stop is thrown away, until it has seen the end. */
+static void discard(struct client *c)
+{
+    struct server *s = c->server;
+    size_t n;
+    enum io io = conn_read(c->conn, s->read_buf, s->read_cap, &n);
+    if (io == IO_OK)
+        c->active_mono_ms = s->now.mono_ms;
+    else if (io != IO_AGAIN)
+        client_kill(c);
+}
+
 void input_read(struct client *c)
 {
     struct server *s = c->server;
     size_t n = 0;
     enum io io;
+    if (c->flags & CLIENT_LINGERS) {
+        discard(c);
+        return;
+    }
     if (c->flags & CLIENT_HELD) {
         stop_reading(c);
         return;

@@ -209,6 +209,7 @@ struct server {
     int exit_code;
     bool shutdown_now;
     uint64_t drain_until_ms;
+    uint64_t linger_until_ms; /* 0: replies are still leaving */
 };
 
 /* Build from a configuration (borrowed; it outlives the server): opens the loop

@@ -13,6 +13,7 @@
  */
 #include "server/tick.h"
 
+#include "net/conn.h"
 #include "net/loop.h"
 #include "server/backend.h"
 #include "server/client.h"
@@ -28,6 +29,9 @@ enum {
     STALL_MS = 200,
     STALL_MAX_MS = 2000,
     LINGER_MS = 60000,
+    SENT_LATELY_MS = 1000, /* before a stop, ... */
+    LINGER_QUIET_MS = 200, /* ... which waits while they go on sending, */
+    LINGER_MAX_MS = 2000,  /* but not for ever */
     ARGS_KEPT = 4096
 };
 
@@ -198,15 +202,60 @@ static bool any_parked(const struct server *s)
     return false;
 }
 
+/* A connection with bytes that were not read is reset when it is closed, and
+ * the peer may lose the replies that it has not read either. Those who sent a
+ * moment ago may be sending now. */
+static bool may_be_sending(const struct server *s, const struct client *c)
+{
+    return c->conn != NULL && !(c->flags & CLIENT_EOF) &&
+           ((c->flags & CLIENT_HELD) || client_in_bytes(c) > 0 ||
+            s->now.mono_ms - c->active_mono_ms < SENT_LATELY_MS);
+}
+
+static void linger_begin(struct server *s)
+{
+    s->linger_until_ms = s->now.mono_ms + LINGER_MAX_MS;
+    LIST_FOR (it, &s->clients) {
+        struct client *c = CONTAINER_OF(it, struct client, all);
+        if (!may_be_sending(s, c))
+            continue;
+        c->flags |= CLIENT_LINGERS;
+        c->active_mono_ms = s->now.mono_ms;
+        conn_end_writing(c->conn);
+        conn_want_hangup(c->conn, false);
+        conn_want_read(c->conn, true);
+    }
+}
+
+static bool any_lingers(const struct server *s)
+{
+    LIST_FOR (it, &s->clients) {
+        const struct client *c = CONTAINER_OF(it, struct client, all);
+        if ((c->flags & CLIENT_LINGERS) &&
+            s->now.mono_ms - c->active_mono_ms < LINGER_QUIET_MS)
+            return true;
+    }
+    return false;
+}
+
 static void drain(struct server *s)
 {
+    if (s->linger_until_ms > 0) {
+        if (!any_lingers(s) || s->shutdown_now ||
+            s->now.mono_ms >= s->linger_until_ms)
+            s->state = SERVER_STOPPING;
+        return;
+    }
     bool all = backend_acked(s) >= backend_last(s) && gate_all_sent(s) &&
                !any_parked(s);
     if (!all && !s->shutdown_now && s->now.mono_ms < s->drain_until_ms)
         return;
     if (!all)
         say(LL_WARNING, "stopping although replies are still unread");
-    s->state = SERVER_STOPPING;
+    if (all && !s->shutdown_now)
+        linger_begin(s);
+    if (!any_lingers(s))
+        s->state = SERVER_STOPPING;
 }
 
 void server_turn(struct server *s)
