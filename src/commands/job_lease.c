@@ -40,8 +40,19 @@ static void bulk_or_null(struct reply *r, struct slice s)
         reply_bulk(r, s);
 }
 
+/* 0: there is none. */
+static inline uint64_t time_bits(uint64_t ms)
+{
+    return ms;
+}
+
+static inline uint64_t bulk_bits(struct slice s)
+{
+    return s.len;
+}
+
 /* The fields of a lease in their order: FIELD(length of the name, name, value).
- * Most jobs have none of the last ten. */
+ */
 #define HEAD_FIELDS(FIELD)                                            \
     FIELD(5, token, reply_bulk(r, v->token))                          \
     FIELD(2, id, reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN))) \
@@ -54,17 +65,18 @@ static void bulk_or_null(struct reply *r, struct slice s)
     FIELD(8, priority, reply_int(r, v->priority))                     \
     FIELD(10, created_ms, reply_int(r, (int64_t)v->created_ms))       \
     FIELD(8, lease_ms, reply_int(r, (int64_t)v->lease_ms))
-#define RARE_FIELDS(FIELD)                                  \
-    FIELD(10, timeout_ms, time_or_null(r, v->timeout_ms))   \
-    FIELD(11, deadline_ms, time_or_null(r, v->deadline_ms)) \
-    FIELD(4, name, bulk_or_null(r, v->name))                \
-    FIELD(5, owner, bulk_or_null(r, v->owner))              \
-    FIELD(10, checkpoint, bulk_or_null(r, v->checkpoint))   \
-    FIELD(4, meta, bulk_or_null(r, v->meta))                \
-    FIELD(5, trace, bulk_or_null(r, v->trace))              \
-    FIELD(8, schedule, bulk_or_null(r, v->schedule))        \
-    FIELD(10, nominal_ms, time_or_null(r, v->nominal_ms))   \
-    FIELD(10, occurrence, time_or_null(r, v->occurrence))
+/* Most jobs have none of these: FIELD(length, name, kind of value). */
+#define RARE_FIELDS(FIELD)       \
+    FIELD(10, timeout_ms, time)  \
+    FIELD(11, deadline_ms, time) \
+    FIELD(4, name, bulk)         \
+    FIELD(5, owner, bulk)        \
+    FIELD(10, checkpoint, bulk)  \
+    FIELD(4, meta, bulk)         \
+    FIELD(5, trace, bulk)        \
+    FIELD(8, schedule, bulk)     \
+    FIELD(10, nominal_ms, time)  \
+    FIELD(10, occurrence, time)
 
 #define AS_ENUM(len, name, value) FIELD_##name,
 enum { HEAD_FIELDS(AS_ENUM) HEAD_N };
@@ -75,11 +87,11 @@ enum { BEFORE_RARE = HEAD_N - 1, RARE_FIELDS(AS_ENUM) FIELDS_N };
 static const char *const field_names[] = {HEAD_FIELDS(AS_NAME)
                                               RARE_FIELDS(AS_NAME)};
 
+#define AS_BITS(len, name, kind) | kind##_bits(v->name)
+
 static bool is_plain(const struct lease_view *v)
 {
-    return (v->timeout_ms | v->deadline_ms | v->nominal_ms | v->occurrence |
-            v->name.len | v->owner.len | v->checkpoint.len | v->meta.len |
-            v->trace.len | v->schedule.len) == 0;
+    return (0 RARE_FIELDS(AS_BITS)) == 0;
 }
 
 /* Names stand ready made: writing the same ones again and again was a visible
@@ -104,6 +116,8 @@ static void reply_plain_end(struct reply *r)
         reply_raw(r, bytes_, sizeof(bytes_) - 1);                  \
         value;                                                     \
     }
+#define AS_RARE_REPLY(len, name, kind) \
+    AS_REPLY(len, name, kind##_or_null(r, v->name))
 
 static inline void reply_head(struct reply *r, const struct lease_view *v,
                               uint32_t fields)
@@ -114,7 +128,7 @@ static inline void reply_head(struct reply *r, const struct lease_view *v,
 static void reply_rare(struct reply *r, const struct lease_view *v,
                        uint32_t fields)
 {
-    RARE_FIELDS(AS_REPLY)
+    RARE_FIELDS(AS_RARE_REPLY)
 }
 
 static void reply_one(void *ud, const struct lease_view *v)
