@@ -184,18 +184,23 @@ static void a_block_of_this_tick_can_be_read_and_changed(void **state)
     assert_int_equal(rig_state(r, ids[0]), JOB_READY);
 }
 
+/* JOBS that have ended, with their rows in the base. */
+static void end_in_base(struct rig *r)
+{
+    struct id ids[JOBS];
+    r->generation_bytes = 4096;
+    rig_restart(r);
+    end_together(r, ids, JOBS);
+    rig_restart(r);
+}
+
 static void rows_of_history_are_left_to_the_reader(void **state)
 {
     struct rig *r = *state;
-    struct id ids[JOBS];
     struct told t = {.n = 0};
     struct list_result res = {.cursor = ""};
     struct store_stats before, after;
-    r->generation_bytes = 4096; /* so that rows are in the base */
-    rig_restart(r);
-    end_together(r, ids, JOBS);
-    rig_add(r, "q", "x", NULL);
-    rig_restart(r);
+    end_in_base(r);
     store_get_stats(r->store, &before);
     while (page(r, &t, &res, JOBS))
         ;
@@ -209,14 +214,10 @@ static void rows_of_history_are_left_to_the_reader(void **state)
 static void a_page_asks_for_the_rows_that_it_tells(void **state)
 {
     struct rig *r = *state;
-    struct id ids[JOBS];
     struct told t = {.n = 0};
     struct list_result res = {.cursor = ""};
     struct store_stats before, after;
-    r->generation_bytes = 4096; /* so that rows are in the base */
-    rig_restart(r);
-    end_together(r, ids, JOBS);
-    rig_restart(r);
+    end_in_base(r);
     store_get_stats(r->store, &before);
     assert_true(page(r, &t, &res, 5));
     store_get_stats(r->store, &after);

@@ -52,6 +52,25 @@ static void step(struct rig *r)
     rig_step(r);
 }
 
+/* All that the last lease gave: at least so many at a time, and the rest is
+ * sent again. */
+static void ack_in_rounds(struct rig *r, uint32_t least)
+{
+    uint32_t done = 0;
+    for (int round = 0; round < 10 && done < MANY; round++) {
+        struct ack_params p = {.tokens = r->token + done, .n = MANY - done};
+        struct verdicts v = {0, 0};
+        assert_int_equal(
+            engine_ack(r->engine, NULL, &p, r->now, judge, &v, &r->err),
+            ERR_OK);
+        assert_int_equal(v.good + v.full, MANY - done);
+        assert_in_range(v.good, least, MANY - done);
+        done += v.good;
+        step(r);
+    }
+    assert_int_equal(done, MANY);
+}
+
 static void several_of_one_command_are_bounded(void **state)
 {
     struct rig *r = *state;
@@ -75,18 +94,7 @@ static void what_does_not_fit_is_refused_and_may_be_sent_again(void **state)
     struct id ids[MANY];
     add_many(r, &no_options, ids);
     assert_int_equal(rig_lease(r, "q", MANY), MANY);
-    uint32_t done = 0;
-    for (int round = 0; round < 10 && done < MANY; round++) {
-        struct ack_params p = {.tokens = r->token + done, .n = MANY - done};
-        struct verdicts v = {0, 0};
-        assert_int_equal(
-            engine_ack(r->engine, NULL, &p, r->now, judge, &v, &r->err),
-            ERR_OK);
-        assert_int_equal(v.good + v.full, MANY - done);
-        assert_in_range(v.good, 5, MANY - done);
-        done += v.good;
-        step(r);
-    }
+    ack_in_rounds(r, 5);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], MANY);
     /* Taken back, the same way. */
     char text[MANY][ID_TEXT_LEN];
@@ -95,7 +103,7 @@ static void what_does_not_fit_is_refused_and_may_be_sent_again(void **state)
         id_text(&ids[i], text[i]);
         jobs[i] = slice_of(text[i], ID_TEXT_LEN);
     }
-    done = 0;
+    uint32_t done = 0;
     for (int round = 0; round < 10 && done < MANY; round++) {
         struct manage_params p = {
             .verb = MANAGE_RETRY, .jobs = jobs + done, .n = MANY - done};
@@ -452,19 +460,7 @@ static void a_lowered_bound_leaves_older_jobs_as_large_as_they_are(void **state)
     }
     c.payload_max = 1024;
     engine_configure(r->engine, &c);
-    uint32_t done = 0;
-    for (int round = 0; round < 10 && done < MANY; round++) {
-        struct ack_params p = {.tokens = r->token + done, .n = MANY - done};
-        struct verdicts v = {0, 0};
-        assert_int_equal(
-            engine_ack(r->engine, NULL, &p, r->now, judge, &v, &r->err),
-            ERR_OK);
-        assert_int_equal(v.good + v.full, MANY - done);
-        assert_in_range(v.good, 1, MANY - done);
-        done += v.good;
-        step(r);
-    }
-    assert_int_equal(done, MANY);
+    ack_in_rounds(r, 1);
 }
 
 /* Executions of cancelled jobs end with their session, or with the connection
