@@ -214,7 +214,8 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
     *j = (struct mjob){.id = *id,
                        .queue = queue,
                        .retries = retries,
-                       .not_before_ms = not_before_ms};
+                       .not_before_ms = not_before_ms,
+                       .stands_ms = not_before_ms};
     become(m, j, M_WAITING);
     index_add(m, k);
     return NULL;
@@ -227,6 +228,26 @@ void model_arrived(struct model *m, uint32_t k, uint32_t priority)
     m->jobs[k].in_line = true;
 }
 
+void model_described(struct model *m, uint32_t k, uint8_t handler,
+                     uint32_t gates, uint32_t cost)
+{
+    m->jobs[k].handler = handler;
+    m->jobs[k].gates = gates;
+    m->jobs[k].cost = cost;
+}
+
+bool model_stands(const struct model *m, uint32_t k, struct now now)
+{
+    const struct mjob *j = model_job(m, k);
+    return j->state == M_WAITING && !j->held && j->stands_ms <= now.wall_ms;
+}
+
+/* Beside that of its queue: then others may pass it. */
+static bool has_limits(const struct mjob *j)
+{
+    return (j->gates & (j->gates - 1)) != 0;
+}
+
 /* Does an older one of no lower priority wait in the same line? */
 static bool passes_another(const struct model *m, uint32_t k)
 {
@@ -236,6 +257,7 @@ static bool passes_another(const struct model *m, uint32_t k)
         const struct mjob *older = &m->jobs[i];
         if (older->in_line && !older->held && older->state == M_WAITING &&
             older->queue == j->queue && older->clock == j->clock &&
+            older->handler == j->handler && !has_limits(older) &&
             older->priority >= j->priority)
             return true;
     }
@@ -443,7 +465,7 @@ const char *model_nacked(struct model *m, uint32_t k, uint32_t delivery,
     j->failures++;
     bool last = permanent || j->failures > j->retries;
     end(m, j, last ? M_FAILED : M_WAITING, 'n', now);
-    j->not_before_ms = now.wall_ms + delay_ms;
+    j->not_before_ms = j->stands_ms = now.wall_ms + delay_ms;
     return NULL;
 }
 
@@ -463,7 +485,7 @@ const char *model_released(struct model *m, uint32_t k, uint32_t delivery,
         return "a RELEASE without the lease was accepted";
     struct mjob *j = change(m, k);
     end(m, j, j->cancelling ? M_CANCELLED : M_WAITING, 'r', now);
-    j->not_before_ms = 0;
+    j->not_before_ms = j->stands_ms = 0;
     return NULL;
 }
 
@@ -551,7 +573,7 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
         j->held = false;
         break;
     case MANAGE_RUNNOW:
-        j->not_before_ms = 0;
+        j->not_before_ms = j->stands_ms = 0;
         break;
     case MANAGE_DELETE:
         become(m, j, M_ERASED);
@@ -560,7 +582,7 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
         become(m, j, M_WAITING);
         j->in_line = false;
         j->failures = 0;
-        j->not_before_ms = 0;
+        j->not_before_ms = j->stands_ms = 0;
         memset(j->crashed_ms, 0, sizeof(j->crashed_ms));
         break;
     }
@@ -580,6 +602,7 @@ static void settle(struct model *m, uint32_t k, struct now now)
         crashed(j, now);
         become(m, j, M_WAITING);
         j->not_before_ms = 0;
+        j->stands_ms = UINT64_MAX; /* when that was noticed is unknown */
     }
 }
 
@@ -602,6 +625,25 @@ const char *model_chored(struct model *m, uint32_t k, enum manage_verb verb,
                    : "a job was told to stop that does not run";
     settle(m, k, now);
     return model_managed(m, k, verb, 0, ERR_OK, now);
+}
+
+const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
+                       struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    if (j->state != M_RUNNING || !expired(j, now))
+        return "a lease was lost before its time";
+    if (j->cancelling)
+        return "a job that was told to stop goes on when its lease is lost";
+    j = change(m, k);
+    crashed(j, now);
+    if (crashes_since(j, now.wall_ms - m->crash_window_ms + m->set_ms) >=
+        m->crashes_max)
+        return "a poisonous job goes on";
+    become(m, j, M_WAITING);
+    j->not_before_ms = 0;
+    j->stands_ms = now.wall_ms + delay_ms;
+    return NULL;
 }
 
 const char *model_poisoned(struct model *m, uint32_t k, struct now now)

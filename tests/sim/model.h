@@ -36,9 +36,12 @@ struct mjob {
     uint8_t schedule;           /* that made it, and 1; 0: none */
     uint32_t completed, failed; /* how often it has ended so */
     uint32_t retries, failures, delivery, epoch;
-    uint32_t priority, clock;                      /* if it stands ... */
-    bool in_line;                                  /* ... as it arrived */
-    uint64_t not_before_ms;                        /* wall */
+    uint32_t priority, clock; /* if it stands ... */
+    bool in_line;             /* ... as it arrived */
+    uint64_t not_before_ms;   /* wall */
+    uint64_t stands_ms;   /* wall: it can be leased for certain from then on */
+    uint8_t handler;      /* 0: of the queue's name */
+    uint32_t gates, cost; /* see gates.h */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
     uint64_t finished_ms;
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
@@ -72,6 +75,11 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
 /* It was ready at once: jobs of its queue are leased by priority, then in the
  * order in which they came, also if the clock is corrected meanwhile. */
 void model_arrived(struct model *m, uint32_t k, uint32_t priority);
+/* What may keep it from being leased, see gates.h. */
+void model_described(struct model *m, uint32_t k, uint8_t handler,
+                     uint32_t gates, uint32_t cost);
+/* Is it certain that it stands in line, with nothing left to wait for? */
+bool model_stands(const struct model *m, uint32_t k, struct now now);
 /* It was made by this schedule. */
 void model_scheduled(struct model *m, uint32_t k, uint32_t schedule);
 /* How many of its jobs have completed and failed, ever. */
@@ -98,6 +106,9 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
 /* The engine did so by itself, for a chore or because a time was over. */
 const char *model_chored(struct model *m, uint32_t k, enum manage_verb verb,
                          uint64_t force_ms, struct now now);
+/* Its lease was lost; it comes back after `delay_ms`. */
+const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
+                       struct now now);
 /* It ended because its lease was lost once too often. */
 const char *model_poisoned(struct model *m, uint32_t k, struct now now);
 /* All that waits in the queue is gone. */

@@ -54,6 +54,12 @@ static bool ticking(const struct world *w)
     return w->clocks != NULL && !w->draining;
 }
 
+const char *world_queue(const struct world *w, uint32_t queue)
+{
+    (void)w;
+    return queue_names[queue];
+}
+
 /* --- operations ---------------------------------------------------------- */
 
 struct asked {
@@ -77,11 +83,13 @@ static enum err run_add(struct world *w, struct op *op)
         o.given |= (uint64_t)1 << JOPT_DELAY;
         o.delay_ms = op->delay_ms;
     }
-    if (op->k % 3 != 0) { /* more owners than one row counts */
+    if (op->owner > 0) {
         o.given |= (uint64_t)1 << JOPT_OWNER;
-        snprintf(owner, sizeof(owner), "owner-%u", op->k % 20);
+        snprintf(owner, sizeof(owner), "owner-%u", op->owner);
         o.owner = slice_str(owner);
     }
+    if (w->gates != NULL)
+        gates_options(op, &o);
     struct add_params p = {.queue = slice_str(queue_names[op->queue]),
                            .payloads = &body,
                            .n = 1,
@@ -95,12 +103,15 @@ static enum err run_add(struct world *w, struct op *op)
         return rc;
     }
     note(w, id_hash(&res.id), res.state);
+    if (res.state == JOB_PARKED && (op->gates & (op->gates - 1)) != 0)
+        res.state = JOB_READY; /* but for a name that is full */
     violate(w, op,
             model_added(w->model, op->k, &res.id, op->queue, op->retries,
                         op->delay_ms == 0 ? 0 : w->now.wall_ms + op->delay_ms,
                         res.state, w->now));
     if (op->delay_ms == 0)
         model_arrived(w->model, op->k, op->priority);
+    model_described(w->model, op->k, op->handler, op->gates, op->cost);
     return ERR_OK;
 }
 
@@ -130,16 +141,23 @@ static void on_lease(void *ud, const struct lease_view *v)
           SLICE_FMT(v->token));
     op->k = (uint32_t)k;
     violate(w, op, model_leased(w->model, (uint32_t)k, v, op->queue, w->now));
+    if (w->gates != NULL && w->r->violation[0] == '\0')
+        violate(w, op, gates_leased(w->gates, w->model, (uint32_t)k, w->now));
 }
 
 static enum err run_lease(struct world *w, struct op *op)
 {
-    struct slice q = slice_str(queue_names[op->queue]);
+    struct slice q = slice_str(queue_names[op->queue]), handler;
     struct lease_params p = {.queues = &q,
                              .queues_n = 1,
                              .count = op->count,
                              .lease_ms = op->lease_ms};
     struct asked a = {w, op};
+    if (op->only > 0) {
+        handler = gates_handler_name(w, op->queue, op->only - 1u);
+        p.handlers = &handler;
+        p.handlers_n = 1;
+    }
     op->got_n = 0;
     return engine_lease(w->engine, op->gather, &p, w->now, on_lease, &a, &w->e);
 }
@@ -279,6 +297,8 @@ static enum err run_purge(struct world *w, struct op *op)
             violate(w, op, "a purged queue counts jobs that wait");
     w->r->purges++;
     model_purged(w->model, op->queue);
+    if (drop && rc == ERR_OK && w->gates != NULL)
+        gates_queue_gone(w->gates, op->queue);
     return rc;
 }
 
@@ -321,11 +341,30 @@ static enum manage_verb verb_of(const struct event *ev)
     }
 }
 
+/* The lease that was lost did not end its job, or that was told by now. */
+static void lost(struct world *w)
+{
+    struct op about = {.k = w->lost_k};
+    if (w->lost)
+        violate(
+            w, &about,
+            model_lost(w->model, w->lost_k, w->config.crash_delay_ms, w->now));
+    w->lost = false;
+}
+
 /* What a slice of a chore, or a timer, does to a job. */
 static void on_event(void *ud, const struct event *ev)
 {
     struct world *w = ud;
     uint32_t k;
+    if (w->lost && ev->type == EVENT_JOB_FAILED &&
+        id_eq(&ev->id, &model_job(w->model, w->lost_k)->id))
+        w->lost = false;
+    lost(w);
+    if (ev->type == EVENT_LEASE_LOST) {
+        w->lost = model_find(w->model, &ev->id, &w->lost_k);
+        return;
+    }
     if (ev->type == EVENT_JOB_ADDED && w->clocks != NULL)
         clock_born(w, ev);
     bool poisoned = ev->type == EVENT_JOB_FAILED && w->reaping;
@@ -359,7 +398,7 @@ static void op_free(struct op *op)
 }
 
 /* Run it, or run it again. */
-static void op_run(struct world *w, struct op *op)
+void world_op_run(struct world *w, struct op *op)
 {
     enum err rc;
     list_remove(&op->in);
@@ -376,8 +415,10 @@ static void op_run(struct world *w, struct op *op)
         rc = run_purge(w, op);
     else if (op->kind == OP_BULK)
         rc = run_bulk(w, op);
-    else if (op->kind >= OP_SET)
+    else if (op->kind >= OP_SET && op->kind <= OP_BACKFILL)
         rc = clock_run(w, op);
+    else if (op->kind == OP_GATES)
+        rc = gates_run(w);
     else
         rc = run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -388,17 +429,24 @@ static void op_run(struct world *w, struct op *op)
     }
     if (rc != ERR_OK && rc != ERR_EMPTY)
         violate(w, op, w->e.text);
-    gather_release(op->gather);
+    if (op->gather != NULL)
+        gather_release(op->gather);
     op->done = true;
     op->index = 0; /* the open entry */
     list_append(&w->answered, &op->in);
 }
 
-static void op_start(struct world *w, enum op_kind kind)
+struct op *world_op(struct world *w, enum op_kind kind)
 {
     struct op *op = NEW(struct op);
     op->kind = kind;
     op->gather = gather_new(w->store);
+    return op;
+}
+
+static void op_start(struct world *w, enum op_kind kind)
+{
+    struct op *op = world_op(w, kind);
     bool any = kind == OP_LEASE || kind == OP_PURGE;
     op->queue = (uint8_t)rng_below(
         &w->rng, any && w->clocks != NULL ? QUEUES + 2 : QUEUES);
@@ -411,12 +459,19 @@ static void op_start(struct world *w, enum op_kind kind)
         op->priority =
             chance(w, 500) ? 500 : (uint32_t)rng_below(&w->rng, 1001);
         op->delay_ms = chance(w, 700) ? 0 : rng_below(&w->rng, 7200000) + 1;
+        if (op->k % 3 != 0)
+            op->owner = (uint8_t)(op->k % w->owners + 1);
+        if (w->gates != NULL)
+            gates_draw(w, op);
         break;
     case OP_LEASE:
         op->count = (uint32_t)rng_below(&w->rng, LEASE_COUNT) + 1;
         op->lease_ms = 1000 + rng_below(&w->rng, 60000);
+        if (w->gates != NULL && chance(w, 200))
+            op->only = 1 + (uint8_t)rng_below(&w->rng, GATE_HANDLERS);
         break;
     case OP_PURGE:
+    case OP_GATES:
         break;
     case OP_BULK:
         op->verb = (enum manage_verb)(1 + rng_below(&w->rng, 6));
@@ -452,7 +507,7 @@ static void op_start(struct world *w, enum op_kind kind)
     trace(w, "op %llu kind %d queue %d job %u token %.*s",
           (unsigned long long)w->r->ops, (int)kind, op->queue, op->k,
           (int)op->held.len, op->held.text);
-    op_run(w, op);
+    world_op_run(w, op);
 }
 
 static enum op_kind pick(struct world *w)
@@ -470,6 +525,8 @@ static enum op_kind pick(struct world *w)
     }
     if (w->clocks != NULL && chance(w, 150))
         return clock_pick(w);
+    if (w->gates != NULL && chance(w, 100))
+        return OP_GATES;
     if (r < 30 && w->next_k < model_jobs(w->model))
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
@@ -501,6 +558,7 @@ static void deliver(struct world *w)
         op_free(op);
     }
     model_durable(w->model, acked);
+    undo_durable(w->undo, acked);
     if (w->clocks != NULL)
         clocks_durable(w->clocks, acked);
 }
@@ -509,6 +567,7 @@ static void commit(struct world *w)
 {
     uint64_t index = engine_commit(w->engine, w->now);
     model_committed(w->model, index);
+    undo_committed(w->undo, index);
     if (w->clocks != NULL)
         clocks_committed(w->clocks, index);
     LIST_FOR (it, &w->answered) {
@@ -541,6 +600,8 @@ static void check(struct world *w)
 static void see_clock(struct world *w)
 {
     model_clock(w->model, w->now);
+    if (w->gates != NULL)
+        gates_clock(w->gates, w->now);
     if (w->wall_max_ms < w->now.wall_ms)
         w->wall_max_ms = w->now.wall_ms;
 }
@@ -575,7 +636,7 @@ static void open_world(struct world *w)
         EVENT_BIT(EVENT_JOB_ADDED) | EVENT_BIT(EVENT_JOB_UPDATED) |
             EVENT_BIT(EVENT_JOB_CANCELLED) | EVENT_BIT(EVENT_JOB_CANCELLING) |
             EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_REVIVED) |
-            EVENT_BIT(EVENT_JOB_DELETED),
+            EVENT_BIT(EVENT_JOB_DELETED) | EVENT_BIT(EVENT_LEASE_LOST),
         on_event, w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
@@ -611,6 +672,7 @@ static void crash(struct world *w)
     if (survived < w->seen_index || store_last(w->store) < survived)
         violate(w, NULL, "an entry that clients had seen is gone");
     see_clock(w);
+    undo_crashed(w->undo, survived);
     model_crashed(w->model, survived, crash_mono_ms, w->now);
     if (w->clocks != NULL)
         clocks_crashed(w->clocks, survived);
@@ -624,7 +686,8 @@ static void pass(struct world *w, uint64_t ms)
     w->r->simulated_ms += ms;
 }
 
-static void run_timers(struct world *w)
+/* True if there was nothing left to do. */
+static bool run_timers(struct world *w)
 {
     uint64_t slices = ticking(w) ? 1 + rng_below(&w->rng, 100) : 4;
     int quiet = 0; /* a chore at the end of a slice may make something due */
@@ -638,6 +701,7 @@ static void run_timers(struct world *w)
     }
     if (ticking(w) && quiet == 2)
         clock_idle(w);
+    return quiet == 2;
 }
 
 /* Clients wait for their answers: if more and more of them asked, a slow disk
@@ -651,24 +715,32 @@ static uint32_t starts(struct world *w)
     return n;
 }
 
-/* One tick, as the server makes it. */
-static void tick(struct world *w, uint32_t starts)
+/* One tick, as the server makes it. True if nothing moved. */
+static bool tick(struct world *w, uint32_t starts)
 {
     see_clock(w);
     w->reaping = true;
-    (void)engine_reap(w->engine, w->now);
+    bool quiet = !engine_reap(w->engine, w->now);
+    lost(w);
     w->reaping = false;
     LIST_FOR (it, &w->fetching) {
         struct op *op = CONTAINER_OF(it, struct op, in);
+        quiet = false;
         if (op->ready)
-            op_run(w, op);
+            world_op_run(w, op);
     }
     for (uint32_t i = 0; i < starts; i++)
         op_start(w, pick(w));
     if (ticking(w))
         clock_look(w);
-    run_timers(w);
+    quiet = run_timers(w) && quiet;
     commit(w);
+    return quiet;
+}
+
+bool world_tick(struct world *w)
+{
+    return tick(w, 0);
 }
 
 static void advance(struct world *w)
@@ -690,7 +762,7 @@ static void advance(struct world *w)
         pass(w, step);
         ms -= step < ms ? step : ms;
         if (ms > 0)
-            tick(w, 0);
+            (void)tick(w, 0);
     }
     if (w->o->calm)
         return;
@@ -706,7 +778,9 @@ static void advance(struct world *w)
 static void drain(struct world *w)
 {
     while (w->clocks != NULL && !clock_drained(w) && w->r->violation[0] == '\0')
-        tick(w, 0);
+        (void)tick(w, 0);
+    if (w->gates != NULL)
+        gates_drain(w);
     w->draining = true;
     w->config.slice_ops = 500;
     engine_configure(w->engine, &w->config);
@@ -716,20 +790,18 @@ static void drain(struct world *w)
         /* Clients wait for their answers: with more and more of them the
          * reader would never come to an end. */
         bool waits = !list_empty(&w->fetching);
-        tick(w, waits ? 0 : w->clocks == NULL ? 4 : 16);
+        (void)tick(w, waits ? 0 : w->clocks == NULL ? 4 : 16);
         if (list_empty(&w->fetching))
             pass(w, i % 16 == 0 ? 60000 : 10);
         if (i % 400 == 399) /* poison is noticed by looking */
             for (uint32_t k = 0; k < w->next_k; k++)
                 if (model_job(w->model, k)->state == M_RUNNING ||
                     model_job(w->model, k)->held) {
-                    struct op *op = NEW(struct op);
-                    op->kind =
-                        model_job(w->model, k)->held ? OP_MANAGE : OP_GET;
+                    struct op *op = world_op(
+                        w, model_job(w->model, k)->held ? OP_MANAGE : OP_GET);
                     op->verb = MANAGE_UNHOLD;
                     op->k = k;
-                    op->gather = gather_new(w->store);
-                    op_run(w, op);
+                    world_op_run(w, op);
                 }
     }
     if (w->r->violation[0] == '\0' && model_live(w->model) > 0) {
@@ -770,6 +842,12 @@ void world_run(const struct world_options *o, struct world_report *r)
                           1000 + rng_below(&w->rng, 1000000)};
     if (!o->calm && chance(w, 300))
         clock_begin(w);
+    w->undo = undo_new();
+    w->owners = 20; /* more than one row counts */
+    if (!o->calm && w->clocks == NULL && chance(w, 400)) {
+        gates_begin(w);
+        w->owners = 6;
+    }
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -780,8 +858,10 @@ void world_run(const struct world_options *o, struct world_report *r)
     open_world(w);
     uint32_t crashes = o->calm || chance(w, 200) ? 0 : 3;
     while (r->ops < o->ops && r->violation[0] == '\0') {
-        tick(w, starts(w));
+        (void)tick(w, starts(w));
         advance(w);
+        if (!o->calm && w->clocks == NULL && chance(w, 40))
+            idle_look(w);
         if (crashes > 0 && chance(w, crashes))
             crash(w);
         if (!o->calm && chance(w, 10) && r->violation[0] == '\0')
@@ -796,6 +876,8 @@ void world_run(const struct world_options *o, struct world_report *r)
         store_abandon(&w->store);
     mem_disk_free(&w->disk);
     model_free(&w->model);
+    gates_free(&w->gates);
+    undo_free(&w->undo);
     clock_end(w);
     mem_free(w);
 }

@@ -1,9 +1,11 @@
-/* Inside of a world: what world.c (jobs, time, crashes) and world_clock.c
- * (schedules) share. */
+/* Inside of a world: what world.c (jobs, time, crashes), world_clock.c
+ * (schedules), world_gates.c (limits) and idle.c share. */
 #ifndef SIM_WORLD_IMPL_H
 #define SIM_WORLD_IMPL_H
 
 #include "clock.h"
+#include "gates.h"
+#include "undo.h"
 #include "util/hash.h"
 #include "world.h"
 
@@ -31,7 +33,8 @@ enum op_kind {
     OP_PAUSE,
     OP_RESUME,
     OP_RUN,
-    OP_BACKFILL
+    OP_BACKFILL,
+    OP_GATES /* see world_gates.c */
 };
 
 struct held {
@@ -54,6 +57,10 @@ struct op {
     uint32_t schedule;
     struct clock_settings set;
     uint64_t from_ms, to_ms;
+    /* of a job that is added */
+    uint8_t owner, handler;
+    uint32_t gates, cost;
+    uint8_t only; /* LEASE: this handler, and 1; 0: any */
     struct gather *gather;
     bool ready; /* its rows have come */
     bool done;
@@ -74,12 +81,17 @@ struct world {
     struct now now;
     uint64_t watch_us, watch_step;
     struct model *model;
+    struct undo *undo;     /* of what follows */
+    struct gates *gates;   /* NULL: a world without limits */
+    uint32_t owners;       /* so many have jobs */
     struct clocks *clocks; /* NULL: a world without schedules */
     uint32_t region;       /* where the clock is about to change */
     uint64_t wall_max_ms;
     bool timers, reaping;     /* what happens now is nobody's command */
     struct id born[BORN_MAX]; /* jobs added since the last look */
     uint32_t born_n;
+    bool lost; /* a lease, this moment: of job lost_k */
+    uint32_t lost_k;
     uint64_t live[CLOCK_SCHEDULES]; /* as of the last look */
     struct list fetching, answered;
     struct held held[HELD_MAX];
@@ -97,6 +109,29 @@ void trace(const struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool chance(struct world *w, uint32_t per_1000);
 /* Ask for a job and tell its model. */
 enum err look_at(struct world *w, struct op *op);
+const char *world_queue(const struct world *w, uint32_t queue);
+/* A new operation, and run it: it is freed when its client has the answer. */
+struct op *world_op(struct world *w, enum op_kind kind);
+void world_op_run(struct world *w, struct op *op);
+/* A tick without new operations. True if nothing moved. */
+bool world_tick(struct world *w);
+
+/* --- idle.c -------------------------------------------------------------- */
+
+void idle_look(struct world *w);
+
+/* --- world_gates.c ------------------------------------------------------- */
+
+void gates_begin(struct world *w);
+/* What a new job must pass, and how that is said. */
+void gates_draw(struct world *w, struct op *op);
+void gates_options(const struct op *op, struct job_options *o);
+struct slice gates_handler_name(const struct world *w, uint32_t queue,
+                                uint32_t handler);
+/* Change a setting. */
+enum err gates_run(struct world *w);
+/* Everything that was added must be able to end. */
+void gates_drain(struct world *w);
 
 /* --- world_clock.c ------------------------------------------------------- */
 

@@ -1,0 +1,57 @@
+/* When nothing moves any more, nothing that may start still waits. */
+#include "world_impl.h"
+
+/* A fetch takes a few ticks, and what it brought may ask for the next. */
+#define QUIET_TICKS 8
+#define TICKS_MAX 400
+
+/* Time stands until nothing moves. */
+static bool settle(struct world *w)
+{
+    uint32_t quiet = 0;
+    for (uint32_t i = 0; i < TICKS_MAX && quiet < QUIET_TICKS; i++) {
+        if (w->r->violation[0] != '\0')
+            return false;
+        quiet = world_tick(w) ? quiet + 1 : 0;
+    }
+    return quiet == QUIET_TICKS;
+}
+
+static bool may_start(const struct world *w, uint32_t k)
+{
+    return model_stands(w->model, k, w->now) &&
+           (w->gates == NULL || gates_fit(w->gates, w->model, k, w->now));
+}
+
+/* Whoever asks for this job, or one before it, must get one. */
+static void ask_for(struct world *w, uint32_t k)
+{
+    const struct mjob *j = model_job(w->model, k);
+    struct op *op = world_op(w, OP_LEASE);
+    gather_free(&op->gather); /* what is not in memory is read at once */
+    op->queue = j->queue;
+    op->k = k;
+    op->count = 1;
+    op->lease_ms = 1000 + rng_below(&w->rng, 60000);
+    op->only = w->gates != NULL && chance(w, 300) ? j->handler + 1 : 0;
+    trace(w, "idle: job %u may start", k);
+    world_op_run(w, op);
+    if (op->got_n == 0 && w->r->violation[0] == '\0') {
+        op->k = k;
+        violate(w, op, "nothing moves, and a job that may start waits");
+    }
+}
+
+void idle_look(struct world *w)
+{
+    uint32_t asked = 0; /* a bit per queue */
+    if (!settle(w))
+        return;
+    for (uint32_t k = 0; k < w->next_k && w->r->violation[0] == '\0'; k++) {
+        uint8_t q = model_job(w->model, k)->queue;
+        if ((asked >> q & 1) != 0 || q >= QUEUES || !may_start(w, k))
+            continue;
+        asked |= (uint32_t)1 << q;
+        ask_for(w, k);
+    }
+}
