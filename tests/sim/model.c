@@ -581,6 +581,7 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
     case MANAGE_RETRY:
         become(m, j, M_WAITING);
         j->in_line = false;
+        j->revived_ms = now.mono_ms;
         j->failures = 0;
         j->not_before_ms = j->stands_ms = 0;
         memset(j->crashed_ms, 0, sizeof(j->crashed_ms));

@@ -43,7 +43,7 @@ struct mjob {
     uint8_t handler;      /* 0: of the queue's name */
     uint32_t gates, cost; /* see gates.h */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
-    uint64_t finished_ms;
+    uint64_t finished_ms, revived_ms;              /* wall, monotonic */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
     uint64_t told_ms, force_ms;
     uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */

@@ -173,7 +173,9 @@ static void displaced(struct world *w, uint32_t s, uint32_t before,
                                   w->config.cancel_force_ms, ERR_OK, w->now));
         else
             (void)look_at(w, &op); /* lost before, and poisonous? */
+        /* A chore may have taken it back behind the alarm. */
         if (all && model_is_live(w->model, k) &&
+            j->revived_ms != w->now.mono_ms &&
             (terminate || state != JOB_RUNNING))
             violate(w, &op, "a job was left alone by its successor");
     }
