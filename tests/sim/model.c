@@ -221,8 +221,10 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
     return NULL;
 }
 
-void model_arrived(struct model *m, uint32_t k, uint32_t priority)
+void model_arrived(struct model *m, uint32_t k, uint32_t priority,
+                   struct now now)
 {
+    m->jobs[k].arrived_ms = now.wall_ms;
     m->jobs[k].priority = priority;
     m->jobs[k].clock = m->clock;
     m->jobs[k].in_line = true;
@@ -248,7 +250,9 @@ static bool has_limits(const struct mjob *j)
     return (j->gates & (j->gates - 1)) != 0;
 }
 
-/* Does an older one of no lower priority wait in the same line? */
+/* Does an older one of no lower priority wait in the same line? One that comes
+ * from under a name stands in a line of its own: of those that arrived in the
+ * same moment either may be the first then. */
 static bool passes_another(const struct model *m, uint32_t k)
 {
     const struct mjob *j = &m->jobs[k];
@@ -258,6 +262,7 @@ static bool passes_another(const struct model *m, uint32_t k)
         if (older->in_line && !older->held && older->state == M_WAITING &&
             older->queue == j->queue && older->clock == j->clock &&
             older->handler == j->handler && !has_limits(older) &&
+            (!has_limits(j) || older->arrived_ms < j->arrived_ms) &&
             older->priority >= j->priority)
             return true;
     }

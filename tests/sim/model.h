@@ -38,7 +38,8 @@ struct mjob {
     uint32_t retries, failures, delivery, epoch;
     uint32_t priority, clock; /* if it stands ... */
     bool in_line;             /* ... as it arrived */
-    uint64_t not_before_ms;   /* wall */
+    uint64_t arrived_ms;
+    uint64_t not_before_ms; /* wall */
     uint64_t stands_ms;   /* wall: it can be leased for certain from then on */
     uint8_t handler;      /* 0: of the queue's name */
     uint32_t gates, cost; /* see gates.h */
@@ -74,7 +75,8 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
                         enum job_state state, struct now now);
 /* It was ready at once: jobs of its queue are leased by priority, then in the
  * order in which they came, also if the clock is corrected meanwhile. */
-void model_arrived(struct model *m, uint32_t k, uint32_t priority);
+void model_arrived(struct model *m, uint32_t k, uint32_t priority,
+                   struct now now);
 /* What may keep it from being leased, see gates.h. */
 void model_described(struct model *m, uint32_t k, uint8_t handler,
                      uint32_t gates, uint32_t cost);

@@ -38,6 +38,7 @@ void gates_draw(struct world *w, struct op *op)
     /* A quota is one more name. */
     if (op->owner > 0 && op->owner <= GATE_OWNERS && gates_many(w->gates))
         op->gates |= (uint32_t)1 << GATE_OWNER(op->owner - 1);
+    trace(w, "  handler %u gates %x cost %u", op->handler, op->gates, op->cost);
 }
 
 void gates_options(const struct op *op, struct job_options *o)
