@@ -24,6 +24,7 @@ struct model {
     uint32_t by_id_n, by_id_used; /* size: a power of two */
     uint64_t keep_ms, crash_window_ms, set_ms, slack_ms, wall_max_ms;
     uint32_t crashes_max;
+    uint64_t arrivals;
     uint32_t clock; /* grows when arrivals begin to be ordered anew */
     uint64_t clock_ms;
     struct undo *undo; /* a ring would do; a queue with a head is simpler */
@@ -67,6 +68,11 @@ const struct mjob *model_job(const struct model *m, uint32_t k)
 static bool live(const struct mjob *j)
 {
     return j->state == M_WAITING || j->state == M_RUNNING;
+}
+
+bool model_is_none(const struct model *m, uint32_t k)
+{
+    return k >= m->jobs_n || m->jobs[k].state == M_NONE;
 }
 
 bool model_is_live(const struct model *m, uint32_t k)
@@ -200,8 +206,9 @@ void model_crashed(struct model *m, uint64_t index, uint64_t crash_mono_ms,
 /* --- rules --------------------------------------------------------------- */
 
 const char *model_added(struct model *m, uint32_t k, const struct id *id,
-                        uint8_t queue, uint32_t retries, uint64_t not_before_ms,
-                        enum job_state state, struct now now)
+                        uint8_t queue, uint32_t payload, uint32_t retries,
+                        uint64_t not_before_ms, enum job_state state,
+                        struct now now)
 {
     if (k == m->jobs_n)
         grow(m);
@@ -214,6 +221,7 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
     *j = (struct mjob){.id = *id,
                        .queue = queue,
                        .retries = retries,
+                       .payload = payload,
                        .not_before_ms = not_before_ms,
                        .stands_ms = not_before_ms};
     become(m, j, M_WAITING);
@@ -225,6 +233,7 @@ void model_arrived(struct model *m, uint32_t k, uint32_t priority,
                    struct now now)
 {
     m->jobs[k].arrived_ms = now.wall_ms;
+    m->jobs[k].arrival = ++m->arrivals;
     m->jobs[k].priority = priority;
     m->jobs[k].clock = m->clock;
     m->jobs[k].in_line = true;
@@ -236,6 +245,49 @@ void model_described(struct model *m, uint32_t k, uint8_t handler,
     m->jobs[k].handler = handler;
     m->jobs[k].gates = gates;
     m->jobs[k].cost = cost;
+}
+
+void model_keyed(struct model *m, uint32_t k, const struct key_use *use)
+{
+    m->jobs[k].use = *use;
+    m->jobs[k].holds = use->unique > 0 && use->for_ms == 0;
+}
+
+void model_holds(struct model *m, uint32_t k, bool holds)
+{
+    change(m, k)->holds = holds;
+}
+
+bool model_maybe_forgotten(const struct model *m, uint32_t k)
+{
+    return m->wall_max_ms >= m->jobs[k].finished_ms + m->keep_ms;
+}
+
+uint64_t model_wall_max(const struct model *m)
+{
+    return m->wall_max_ms;
+}
+
+/* It is new work, but keeps its id, its deliveries, and that it is held. */
+const char *model_replaced(struct model *m, uint32_t k, uint32_t payload,
+                           uint32_t retries, uint64_t not_before_ms,
+                           enum job_state state, struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    bool later = not_before_ms > now.wall_ms;
+    if (j->state != M_WAITING)
+        return "a job was replaced that does not wait";
+    if (state != (j->held ? JOB_HELD : later ? JOB_SCHEDULED : JOB_READY))
+        return "a replaced job is in the wrong state";
+    j = change(m, k);
+    j->payload = payload;
+    j->retries = retries;
+    j->failures = 0;
+    j->ended = 0;
+    j->in_line = false;
+    j->not_before_ms = j->stands_ms = not_before_ms;
+    memset(j->crashed_ms, 0, sizeof(j->crashed_ms));
+    return NULL;
 }
 
 bool model_stands(const struct model *m, uint32_t k, struct now now)
@@ -256,12 +308,14 @@ static bool has_limits(const struct mjob *j)
 static bool passes_another(const struct model *m, uint32_t k)
 {
     const struct mjob *j = &m->jobs[k];
-    for (uint32_t i = k > LINE_MAX ? k - LINE_MAX : 0; j->in_line && i < k;
-         i++) {
+    uint32_t from = k > LINE_MAX ? k - LINE_MAX : 0;
+    uint32_t to = k + LINE_MAX < m->jobs_n ? k + LINE_MAX : m->jobs_n;
+    for (uint32_t i = from; j->in_line && i < to; i++) {
         const struct mjob *older = &m->jobs[i];
         if (older->in_line && !older->held && older->state == M_WAITING &&
-            older->queue == j->queue && older->clock == j->clock &&
-            older->handler == j->handler && !has_limits(older) &&
+            older->arrival < j->arrival && older->queue == j->queue &&
+            older->clock == j->clock && older->handler == j->handler &&
+            !has_limits(older) &&
             (!has_limits(j) || older->arrived_ms < j->arrived_ms) &&
             older->priority >= j->priority)
             return true;
@@ -353,6 +407,8 @@ const char *model_leased(struct model *m, uint32_t k,
         return "a job was leased before an older one";
     struct mjob *j = change(m, k);
     j->in_line = false;
+    if (j->use.waiting)
+        j->holds = false;
     if (j->state == M_RUNNING) {
         crashed(j, now);
         if (crashes_since(j, now.wall_ms - m->crash_window_ms + m->set_ms) >=

@@ -28,6 +28,17 @@ enum mstate {
 
 #define M_CRASHES 8
 
+/* The keys that a request gives, see keys.h. */
+struct key_use {
+    uint8_t unique;       /* a key, and 1; 0: none */
+    uint8_t name, repeat; /* ID, IDEMPOTENCY: as above */
+    bool global, waiting; /* SCOPE, WHILE */
+    bool has_conflict;
+    uint8_t conflict; /* enum conflict */
+    uint64_t for_ms, debounce_ms;
+    uint32_t request; /* the same number: the same request */
+};
+
 struct mjob {
     struct id id;
     enum mstate state;
@@ -36,13 +47,16 @@ struct mjob {
     uint8_t schedule;           /* that made it, and 1; 0: none */
     uint32_t completed, failed; /* how often it has ended so */
     uint32_t retries, failures, delivery, epoch;
-    uint32_t priority, clock; /* if it stands ... */
-    bool in_line;             /* ... as it arrived */
-    uint64_t arrived_ms;
-    uint64_t not_before_ms; /* wall */
-    uint64_t stands_ms;   /* wall: it can be leased for certain from then on */
-    uint8_t handler;      /* 0: of the queue's name */
-    uint32_t gates, cost; /* see gates.h */
+    uint32_t priority, clock;     /* if it stands ... */
+    bool in_line;                 /* ... as it arrived */
+    uint64_t arrived_ms, arrival; /* wall; a number that grows */
+    uint64_t not_before_ms;       /* wall */
+    uint64_t stands_ms; /* wall: it can be leased for certain from then on */
+    uint32_t payload;   /* a number */
+    struct key_use use;
+    bool holds;                                    /* its unique key */
+    uint8_t handler;                               /* 0: of the queue's name */
+    uint32_t gates, cost;                          /* see gates.h */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
     uint64_t finished_ms, revived_ms;              /* wall, monotonic */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
@@ -63,6 +77,7 @@ uint32_t model_jobs(const struct model *m);
 const struct mjob *model_job(const struct model *m, uint32_t k);
 /* By id; false: there is none. */
 bool model_find(const struct model *m, const struct id *id, uint32_t *k);
+bool model_is_none(const struct model *m, uint32_t k);
 bool model_is_live(const struct model *m, uint32_t k);
 /* The wall clock shows this: what becomes due has done so, even if the clock is
  * set back. */
@@ -71,8 +86,9 @@ void model_clock(struct model *m, struct now now);
 /* What the engine did; `k` is the job's number, which is its payload too. Each
  * returns NULL, or the sentence that says what must not be. */
 const char *model_added(struct model *m, uint32_t k, const struct id *id,
-                        uint8_t queue, uint32_t retries, uint64_t not_before_ms,
-                        enum job_state state, struct now now);
+                        uint8_t queue, uint32_t payload, uint32_t retries,
+                        uint64_t not_before_ms, enum job_state state,
+                        struct now now);
 /* It was ready at once: jobs of its queue are leased by priority, then in the
  * order in which they came, also if the clock is corrected meanwhile. */
 void model_arrived(struct model *m, uint32_t k, uint32_t priority,
@@ -80,6 +96,16 @@ void model_arrived(struct model *m, uint32_t k, uint32_t priority,
 /* What may keep it from being leased, see gates.h. */
 void model_described(struct model *m, uint32_t k, uint8_t handler,
                      uint32_t gates, uint32_t cost);
+/* The request that made it, or changed it, gave these keys. */
+void model_keyed(struct model *m, uint32_t k, const struct key_use *use);
+void model_holds(struct model *m, uint32_t k, bool holds);
+/* Another request has changed what waits. */
+const char *model_replaced(struct model *m, uint32_t k, uint32_t payload,
+                           uint32_t retries, uint64_t not_before_ms,
+                           enum job_state state, struct now now);
+/* It has ended: may it be forgotten by now? */
+bool model_maybe_forgotten(const struct model *m, uint32_t k);
+uint64_t model_wall_max(const struct model *m);
 /* Is it certain that it stands in line, with nothing left to wait for? */
 bool model_stands(const struct model *m, uint32_t k, struct now now);
 /* It was made by this schedule. */

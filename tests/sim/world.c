@@ -67,51 +67,85 @@ struct asked {
     struct op *op;
 };
 
-static enum err run_add(struct world *w, struct op *op)
+static void add_options(struct world *w, struct op *op, struct job_options *o)
 {
-    char text[16], owner[16];
-    struct buf payload = {text, 0, sizeof(text)};
-    buf_add_u64(&payload, op->k);
-    struct slice body = buf_slice(&payload);
-    struct job_options o = {0};
-    o.given = (uint64_t)1 << JOPT_RETRIES | (uint64_t)1 << JOPT_PRIORITY |
-              (uint64_t)1 << JOPT_BASE;
-    o.retries = op->retries;
-    o.priority = op->priority;
-    o.base_ms = 1000;
+    o->given = (uint64_t)1 << JOPT_RETRIES | (uint64_t)1 << JOPT_PRIORITY |
+               (uint64_t)1 << JOPT_BASE;
+    o->retries = op->retries;
+    o->priority = op->priority;
+    o->base_ms = 1000;
     if (op->delay_ms > 0) {
-        o.given |= (uint64_t)1 << JOPT_DELAY;
-        o.delay_ms = op->delay_ms;
-    }
-    if (op->owner > 0) {
-        o.given |= (uint64_t)1 << JOPT_OWNER;
-        snprintf(owner, sizeof(owner), "owner-%u", op->owner);
-        o.owner = slice_str(owner);
+        o->given |= (uint64_t)1 << JOPT_DELAY;
+        o->delay_ms = op->delay_ms;
     }
     if (w->gates != NULL)
-        gates_options(op, &o);
+        gates_options(op, o);
+}
+
+/* What the request made of a job: a new one, or it changed one. */
+static void added(struct world *w, struct op *op, uint32_t k, uint32_t payload,
+                  const struct add_result *r, bool replaced)
+{
+    uint64_t delay =
+        op->use.debounce_ms > 0 ? op->use.debounce_ms : op->delay_ms;
+    uint64_t at = delay == 0 ? 0 : w->now.wall_ms + delay;
+    enum job_state state = r->state;
+    if (state == JOB_PARKED && (op->gates & (op->gates - 1)) != 0)
+        state = JOB_READY; /* but for a name that is full */
+    note(w, id_hash(&r->id), r->state);
+    violate(w, op,
+            replaced ? model_replaced(w->model, k, payload, op->retries, at,
+                                      state, w->now)
+                     : model_added(w->model, k, &r->id, op->queue, payload,
+                                   op->retries, at, state, w->now));
+    if (delay == 0 && !replaced)
+        model_arrived(w->model, k, op->priority, w->now);
+    model_described(w->model, k, op->handler, op->gates, op->cost);
+    model_keyed(w->model, k, &op->use);
+}
+
+static enum err run_add(struct world *w, struct op *op)
+{
+    char texts[KEYS_JOBS][16], owner[16];
+    struct slice bodies[KEYS_JOBS];
+    struct add_result res[KEYS_JOBS];
+    struct job_options o = {0};
+    for (uint32_t i = 0; i < op->n; i++) {
+        struct buf payload = {texts[i], 0, sizeof(texts[i])};
+        buf_add_u64(&payload, op->k + i);
+        bodies[i] = buf_slice(&payload);
+    }
     struct add_params p = {.queue = slice_str(queue_names[op->queue]),
-                           .payloads = &body,
-                           .n = 1,
+                           .payloads = bodies,
+                           .n = op->n,
                            .options = &o};
-    struct add_result res;
-    enum err rc = engine_add(w->engine, op->gather, &p, w->now, &res, &w->e);
+    add_options(w, op, &o);
+    if (op->owner > 0) {
+        o.given |= (uint64_t)1 << JOPT_OWNER;
+        (void)snprintf(owner, sizeof(owner), "owner-%u", op->owner);
+        o.owner = slice_str(owner);
+    }
+    if (w->keys != NULL)
+        keys_options(op, &p, &o);
+    enum err rc = engine_add(w->engine, op->gather, &p, w->now, res, &w->e);
     if (rc == ERR_PENDING)
         return rc;
-    if (rc != ERR_OK) {
-        violate(w, op, w->e.text);
+    note(w, op->k, rc);
+    enum key_outcome outcome = KEY_MADE;
+    /* A request that is repeated too late makes new jobs of the old numbers. */
+    for (uint32_t i = 0; i < op->n; i++)
+        op->jobs[i] = !op->again || model_is_none(w->model, op->k + i)
+                          ? op->k + i
+                          : w->next_k++;
+    if (w->keys != NULL)
+        outcome = keys_judge(w, op, rc, res);
+    else if (rc != ERR_OK)
         return rc;
-    }
-    note(w, id_hash(&res.id), res.state);
-    if (res.state == JOB_PARKED && (op->gates & (op->gates - 1)) != 0)
-        res.state = JOB_READY; /* but for a name that is full */
-    violate(w, op,
-            model_added(w->model, op->k, &res.id, op->queue, op->retries,
-                        op->delay_ms == 0 ? 0 : w->now.wall_ms + op->delay_ms,
-                        res.state, w->now));
-    if (op->delay_ms == 0)
-        model_arrived(w->model, op->k, op->priority, w->now);
-    model_described(w->model, op->k, op->handler, op->gates, op->cost);
+    trace(w, "  %s: outcome %d", err_name(rc), (int)outcome);
+    if (outcome == KEY_REPLACED)
+        added(w, op, op->jobs[0], op->k, &res[0], true);
+    for (uint32_t i = 0; i < op->n && outcome == KEY_MADE; i++)
+        added(w, op, op->jobs[i], op->k + i, &res[i], false);
     return ERR_OK;
 }
 
@@ -120,29 +154,28 @@ static void on_lease(void *ud, const struct lease_view *v)
     struct asked *a = ud;
     struct world *w = a->w;
     struct op *op = a->op;
-    uint64_t k = UINT32_MAX;
-    uint32_t found = 0;
-    bool known = op->queue == CLOCK_QUEUE ? model_find(w->model, &v->id, &found)
-                                          : parse_u64(v->payload, &k);
-    if (op->queue == CLOCK_QUEUE)
-        k = found;
+    uint64_t payload = 0;
+    uint32_t k = 0;
+    bool known = model_find(w->model, &v->id, &k);
+    if (known && op->queue != CLOCK_QUEUE)
+        known = parse_u64(v->payload, &payload) &&
+                payload == model_job(w->model, k)->payload;
     if (!known || op->got_n >= LEASE_COUNT) {
         violate(w, op, "a lease carries another payload, or too many came");
         return;
     }
     struct held *h = &op->got[op->got_n++];
-    *h = (struct held){.k = (uint32_t)k, .delivery = v->delivery};
+    *h = (struct held){.k = k, .delivery = v->delivery};
     ASSERT(v->token.len < sizeof(h->text));
     memcpy(h->text, v->token.data, v->token.len);
     h->len = (uint8_t)v->token.len;
     note(w, k, v->delivery);
     w->r->leases++;
-    trace(w, "  leased %llu as %.*s", (unsigned long long)k,
-          SLICE_FMT(v->token));
-    op->k = (uint32_t)k;
-    violate(w, op, model_leased(w->model, (uint32_t)k, v, op->queue, w->now));
+    trace(w, "  leased %u as %.*s", k, SLICE_FMT(v->token));
+    op->k = k;
+    violate(w, op, model_leased(w->model, k, v, op->queue, w->now));
     if (w->gates != NULL && w->r->violation[0] == '\0')
-        violate(w, op, gates_leased(w->gates, w->model, (uint32_t)k, w->now));
+        violate(w, op, gates_leased(w->gates, w->model, k, w->now));
 }
 
 static enum err run_lease(struct world *w, struct op *op)
@@ -250,8 +283,15 @@ static void on_managed(void *ud, uint32_t i, enum err rc, const char *why)
     (void)why;
     note(w, op->k, 1000 + (uint64_t)rc);
     trace(w, "  verb %d for %u: %s", (int)op->verb, op->k, err_name(rc));
+    if (op->verb == MANAGE_RETRY && keys_barred(w, op->k)) {
+        if (rc != ERR_EXISTS)
+            violate(w, op, "a job was revived without its unique key");
+        return;
+    }
     violate(w, op,
             model_managed(w->model, op->k, op->verb, op->force_ms, rc, w->now));
+    if (op->verb == MANAGE_RETRY && rc == ERR_OK && w->keys != NULL)
+        keys_revived(w->keys, w->model, op->k);
 }
 
 static enum err run_manage(struct world *w, struct op *op)
@@ -372,7 +412,9 @@ static void on_event(void *ud, const struct event *ev)
     if (ev->type == EVENT_JOB_ADDED && w->clocks != NULL)
         clock_born(w, ev);
     bool poisoned = ev->type == EVENT_JOB_FAILED && w->reaping;
-    if ((!poisoned && (ev->type == EVENT_JOB_ADDED || !w->timers)) ||
+    bool stopped = ev->type == EVENT_JOB_CANCELLED && w->reaping;
+    if ((!poisoned && !stopped &&
+         (ev->type == EVENT_JOB_ADDED || !w->timers)) ||
         !model_find(w->model, &ev->id, &k))
         return;
     struct op about = {.k = k};
@@ -383,10 +425,14 @@ static void on_event(void *ud, const struct event *ev)
     if (slice_eq(ev->text, SLICE_LIT("its schedule fired again")))
         return; /* judged with the alarm that did it */
     bool told = ev->type == EVENT_JOB_CANCELLING;
+    if (ev->type == EVENT_JOB_REVIVED && keys_barred(w, k))
+        violate(w, &about, "a job was revived without its unique key");
     trace(w, "  job %u: %s %.*s", k, event_name(ev->type), SLICE_FMT(ev->text));
     violate(w, &about,
             model_chored(w->model, k, verb_of(ev),
                          told ? w->config.cancel_force_ms : 0, w->now));
+    if (ev->type == EVENT_JOB_REVIVED && w->keys != NULL)
+        keys_revived(w->keys, w->model, k);
 }
 
 static void fetched(void *ud)
@@ -465,8 +511,11 @@ static void op_start(struct world *w, enum op_kind kind)
         op->delay_ms = chance(w, 700) ? 0 : rng_below(&w->rng, 7200000) + 1;
         if (op->k % 3 != 0)
             op->owner = (uint8_t)(op->k % w->owners + 1);
+        op->n = 1;
         if (w->gates != NULL)
             gates_draw(w, op);
+        if (w->keys != NULL)
+            keys_draw(w, op);
         break;
     case OP_LEASE:
         op->count = (uint32_t)rng_below(&w->rng, LEASE_COUNT) + 1;
@@ -852,6 +901,8 @@ void world_run(const struct world_options *o, struct world_report *r)
         gates_begin(w);
         w->owners = 6;
     }
+    if (!o->calm && w->clocks == NULL && chance(w, 400))
+        keys_begin(w);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -881,6 +932,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     mem_disk_free(&w->disk);
     model_free(&w->model);
     gates_free(&w->gates);
+    keys_free(&w->keys);
     undo_free(&w->undo);
     clock_end(w);
     mem_free(w);

@@ -114,8 +114,8 @@ static uint32_t adopt(struct world *w, struct clock_job *jobs)
         trace(w, "  job %u of schedule %s for %llu", k, names[s],
               (unsigned long long)v.nominal_ms);
         violate(w, NULL,
-                model_added(w->model, k, &w->born[i], CLOCK_QUEUE, v.retries, 0,
-                            v.state, w->now));
+                model_added(w->model, k, &w->born[i], CLOCK_QUEUE, k, v.retries,
+                            0, v.state, w->now));
         model_scheduled(w->model, k, s);
     }
     w->born_n = 0;

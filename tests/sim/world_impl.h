@@ -1,10 +1,12 @@
 /* Inside of a world: what world.c (jobs, time, crashes), world_clock.c
- * (schedules), world_gates.c (limits) and idle.c share. */
+ * (schedules), world_gates.c (limits), world_keys.c (keys) and
+ * idle.c share. */
 #ifndef SIM_WORLD_IMPL_H
 #define SIM_WORLD_IMPL_H
 
 #include "clock.h"
 #include "gates.h"
+#include "keys.h"
 #include "undo.h"
 #include "util/hash.h"
 #include "world.h"
@@ -14,7 +16,8 @@
 #define HELD_MAX 512       /* tokens that clients remember, also stale ones */
 #define CLIENTS 100        /* so many may wait for the disk */
 #define LEASE_COUNT 8
-#define BORN_MAX 64 /* jobs of one alarm: a slice of a backfill */
+#define ASKED_MAX 16 /* requests that clients may repeat */
+#define BORN_MAX 64  /* jobs of one alarm: a slice of a backfill */
 
 enum op_kind {
     OP_ADD,
@@ -60,7 +63,12 @@ struct op {
     /* of a job that is added */
     uint8_t owner, handler;
     uint32_t gates, cost;
-    uint8_t only; /* LEASE: this handler, and 1; 0: any */
+    uint32_t n; /* so many, numbered from k on */
+    struct key_use use;
+    char words[3][16];
+    bool again;               /* a request that was sent before */
+    uint32_t jobs[KEYS_JOBS]; /* the model's numbers of what came of it */
+    uint8_t only;             /* LEASE: this handler, and 1; 0: any */
     struct gather *gather;
     bool ready; /* its rows have come */
     bool done;
@@ -81,8 +89,11 @@ struct world {
     struct now now;
     uint64_t watch_us, watch_step;
     struct model *model;
-    struct undo *undo;     /* of what follows */
-    struct gates *gates;   /* NULL: a world without limits */
+    struct undo *undo;   /* of what follows */
+    struct gates *gates; /* NULL: a world without limits */
+    struct keys *keys;   /* NULL: a world without keys */
+    struct op asked[ASKED_MAX];
+    uint32_t asked_n;
     uint32_t owners;       /* so many have jobs */
     struct clocks *clocks; /* NULL: a world without schedules */
     uint32_t region;       /* where the clock is about to change */
@@ -132,6 +143,18 @@ struct slice gates_handler_name(const struct world *w, uint32_t queue,
 enum err gates_run(struct world *w);
 /* Everything that was added must be able to end. */
 void gates_drain(struct world *w);
+
+/* --- world_keys.c -------------------------------------------------------- */
+
+void keys_begin(struct world *w);
+/* Which keys a request gives, or which request it repeats: drawn last. */
+void keys_draw(struct world *w, struct op *op);
+void keys_options(struct op *op, struct add_params *p, struct job_options *o);
+/* Was the answer right, and what has come of it? */
+enum key_outcome keys_judge(struct world *w, struct op *op, enum err rc,
+                            const struct add_result *results);
+/* May it not live again, because another one has its key? */
+bool keys_barred(const struct world *w, uint32_t k);
 
 /* --- world_clock.c ------------------------------------------------------- */
 

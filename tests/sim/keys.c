@@ -1,0 +1,210 @@
+#include "keys.h"
+
+#include "util/alloc.h"
+#include "util/assert.h"
+
+#define GLOBAL 3 /* behind the queues */
+
+struct held_key {
+    uint32_t job;      /* and 1; 0: nobody has ever held it */
+    uint64_t until_ms; /* 0: as long as the job holds it */
+};
+
+struct request {
+    bool exists;
+    uint32_t number, jobs[KEYS_JOBS], n;
+    uint64_t until_ms;
+};
+
+struct keys {
+    struct undo *undo;
+    uint64_t repeat_ms;
+    struct held_key unique[GLOBAL + 1][KEYS_UNIQUE];
+    uint32_t names[KEYS_NAMES]; /* a job, and 1 */
+    struct request requests[KEYS_REQUESTS];
+};
+
+struct keys *keys_new(struct undo *u, uint64_t repeat_ms)
+{
+    struct keys *k = NEW(struct keys);
+    k->undo = u;
+    k->repeat_ms = repeat_ms;
+    return k;
+}
+
+void keys_free(struct keys **k)
+{
+    FREE(k);
+}
+
+static uint32_t scope_of(uint8_t queue, bool global)
+{
+    ASSERT(queue < GLOBAL);
+    return global ? GLOBAL : queue;
+}
+
+/* --- what is expected ---------------------------------------------------- */
+
+static bool same_again(const struct keys *keys, const struct key_use *use,
+                       struct now now, struct key_answer *a)
+{
+    if (use->repeat == 0)
+        return false;
+    const struct request *r = &keys->requests[use->repeat - 1];
+    if (!r->exists || r->until_ms <= now.wall_ms)
+        return false;
+    if (r->number != use->request) {
+        *a = (struct key_answer){.outcome = KEY_REFUSED, .rc = ERR_MISMATCH};
+        return true;
+    }
+    *a = (struct key_answer){.outcome = KEY_THEIRS, .n = r->n};
+    for (uint32_t i = 0; i < r->n; i++)
+        a->jobs[i] = r->jobs[i];
+    return true;
+}
+
+/* Who has the key now; false: nobody. */
+static bool holder(const struct keys *keys, const struct model *m,
+                   const struct held_key *h, struct now now, uint32_t *job,
+                   bool *unsure)
+{
+    (void)keys;
+    *unsure = false;
+    if (h->job == 0)
+        return false;
+    *job = h->job - 1;
+    if (h->until_ms == 0)
+        return model_is_live(m, *job) && model_job(m, *job)->holds;
+    *unsure = h->until_ms <= model_wall_max(m);
+    return now.wall_ms < h->until_ms;
+}
+
+static bool name_taken(const struct keys *keys, const struct model *m,
+                       const struct key_use *use, bool *unsure)
+{
+    *unsure = false;
+    if (use->name == 0 || keys->names[use->name - 1] == 0)
+        return false;
+    uint32_t k = keys->names[use->name - 1] - 1;
+    enum mstate s = model_job(m, k)->state;
+    if (s == M_NONE || s == M_ERASED)
+        return false;
+    *unsure = !model_is_live(m, k) && model_maybe_forgotten(m, k);
+    return true;
+}
+
+static void conflict(const struct model *m, uint8_t queue,
+                     const struct key_use *use, uint32_t job,
+                     struct key_answer *a)
+{
+    const struct mjob *j = model_job(m, job);
+    enum conflict how = use->has_conflict      ? (enum conflict)use->conflict
+                        : use->debounce_ms > 0 ? CONFLICT_REPLACE
+                                               : CONFLICT_RETURN;
+    if (how == CONFLICT_REJECT) {
+        *a = (struct key_answer){.outcome = KEY_REFUSED, .rc = ERR_EXISTS};
+        return;
+    }
+    *a = (struct key_answer){.outcome = KEY_THEIRS, .jobs = {job}, .n = 1};
+    if (how == CONFLICT_RETURN)
+        return;
+    a->outcome = KEY_REPLACED;
+    if (!model_is_live(m, job)) /* a key FOR a time outlived it */
+        a->outcome = KEY_MADE;
+    else if (j->state == M_RUNNING || j->queue != queue)
+        *a = (struct key_answer){.outcome = KEY_REFUSED, .rc = ERR_STATE};
+}
+
+void keys_expect(const struct keys *keys, const struct model *m, uint8_t queue,
+                 const struct key_use *use, struct now now,
+                 struct key_answer *a)
+{
+    uint32_t job;
+    bool unsure;
+    *a = (struct key_answer){.outcome = KEY_MADE};
+    if (same_again(keys, use, now, a))
+        return;
+    if (name_taken(keys, m, use, &unsure)) {
+        *a = (struct key_answer){
+            .outcome = KEY_REFUSED, .rc = ERR_EXISTS, .unsure = unsure};
+        return;
+    }
+    if (use->unique == 0)
+        return;
+    const struct held_key *h =
+        &keys->unique[scope_of(queue, use->global)][use->unique - 1];
+    if (!holder(keys, m, h, now, &job, &unsure))
+        return;
+    conflict(m, queue, use, job, a);
+    a->unsure = unsure;
+}
+
+/* --- what came of it ----------------------------------------------------- */
+
+static void remember(struct keys *keys, const struct key_use *use,
+                     const uint32_t *jobs, uint32_t n, struct now now)
+{
+    struct request *r = &keys->requests[use->repeat - 1];
+    UNDO_SAVE(keys->undo, r);
+    *r = (struct request){.exists = true,
+                          .number = use->request,
+                          .n = n,
+                          .until_ms = now.wall_ms + keys->repeat_ms};
+    for (uint32_t i = 0; i < n; i++)
+        r->jobs[i] = jobs[i];
+}
+
+void keys_answered(struct keys *keys, struct model *m, uint8_t queue,
+                   const struct key_use *use, enum key_outcome outcome,
+                   const uint32_t *jobs, uint32_t n, struct now now)
+{
+    bool again = use->repeat > 0 && keys->requests[use->repeat - 1].exists &&
+                 keys->requests[use->repeat - 1].until_ms > now.wall_ms;
+    if (outcome == KEY_MADE && use->name > 0) {
+        UNDO_SAVE(keys->undo, &keys->names[use->name - 1]);
+        keys->names[use->name - 1] = jobs[0] + 1;
+    }
+    if ((outcome == KEY_MADE || outcome == KEY_REPLACED) && use->unique > 0) {
+        uint32_t scope = scope_of(queue, use->global);
+        struct held_key *h = &keys->unique[scope][use->unique - 1];
+        UNDO_SAVE(keys->undo, h);
+        h->job = jobs[0] + 1;
+        h->until_ms = use->for_ms > 0 ? now.wall_ms + use->for_ms : 0;
+    }
+    if (outcome != KEY_REFUSED && use->repeat > 0 && !again)
+        remember(keys, use, jobs, n, now);
+    (void)m;
+}
+
+/* --- back to life -------------------------------------------------------- */
+
+static bool wants(const struct mjob *j)
+{
+    return j->use.unique > 0 && j->use.for_ms == 0 &&
+           (!j->use.waiting || j->delivery == 0);
+}
+
+bool keys_bar(const struct keys *keys, const struct model *m, uint32_t k,
+              struct now now)
+{
+    const struct mjob *j = model_job(m, k);
+    uint32_t job;
+    bool unsure;
+    if (!wants(j))
+        return false;
+    const struct held_key *h =
+        &keys->unique[scope_of(j->queue, j->use.global)][j->use.unique - 1];
+    return holder(keys, m, h, now, &job, &unsure) && job != k;
+}
+
+void keys_revived(struct keys *keys, struct model *m, uint32_t k)
+{
+    const struct mjob *j = model_job(m, k);
+    model_holds(m, k, wants(j));
+    if (!wants(j))
+        return;
+    struct held_key *h =
+        &keys->unique[scope_of(j->queue, j->use.global)][j->use.unique - 1];
+    UNDO_SAVE(keys->undo, h);
+    *h = (struct held_key){.job = k + 1};
+}
