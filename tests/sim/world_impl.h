@@ -118,14 +118,29 @@ void note(struct world *w, uint64_t a, uint64_t b);
 void violate(struct world *w, const struct op *op, const char *what);
 void trace(const struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool chance(struct world *w, uint32_t per_1000);
-/* Ask for a job and tell its model. */
-enum err look_at(struct world *w, struct op *op);
 const char *world_queue(const struct world *w, uint32_t queue);
 /* A new operation, and run it: it is freed when its client has the answer. */
 struct op *world_op(struct world *w, enum op_kind kind);
 void world_op_run(struct world *w, struct op *op);
 /* A tick without new operations. True if nothing moved. */
 bool world_tick(struct world *w);
+
+/* --- world_jobs.c, world_lease.c ----------------------------------------- */
+
+enum err jobs_run_add(struct world *w, struct op *op);
+enum err jobs_run_verb(struct world *w, struct op *op);
+enum err jobs_run_manage(struct world *w, struct op *op);
+enum err jobs_run_purge(struct world *w, struct op *op);
+enum err jobs_run_bulk(struct world *w, struct op *op);
+/* Ask for a job and tell its model. */
+enum err look_at(struct world *w, struct op *op);
+enum err lease_run(struct world *w, struct op *op);
+
+/* --- world_events.c ------------------------------------------------------ */
+
+void events_on(void *ud, const struct event *ev);
+/* The reaper's word on the last lease that was lost has come. */
+void events_lost(struct world *w);
 
 /* --- idle.c -------------------------------------------------------------- */
 

@@ -1,0 +1,70 @@
+/* What the engine tells of its own accord: what timers, the reaper and chores
+ * did to jobs. */
+#include "world_impl.h"
+
+static enum manage_verb verb_of(const struct event *ev)
+{
+    switch (ev->type) {
+    case EVENT_JOB_CANCELLED:
+    case EVENT_JOB_CANCELLING:
+        return MANAGE_CANCEL;
+    case EVENT_JOB_DELETED:
+        return MANAGE_DELETE;
+    case EVENT_JOB_REVIVED:
+        return MANAGE_RETRY;
+    default:
+        return slice_eq(ev->text, SLICE_LIT("held"))     ? MANAGE_HOLD
+               : slice_eq(ev->text, SLICE_LIT("unheld")) ? MANAGE_UNHOLD
+                                                         : MANAGE_RUNNOW;
+    }
+}
+
+/* The lease that was lost did not end its job, or that was told by now. */
+void events_lost(struct world *w)
+{
+    struct op about = {.k = w->lost_k};
+    if (w->lost)
+        violate(
+            w, &about,
+            model_lost(w->model, w->lost_k, w->config.crash_delay_ms, w->now));
+    w->lost = false;
+}
+
+/* What a slice of a chore, or a timer, does to a job. */
+void events_on(void *ud, const struct event *ev)
+{
+    struct world *w = ud;
+    uint32_t k;
+    if (w->lost && ev->type == EVENT_JOB_FAILED &&
+        id_eq(&ev->id, &model_job(w->model, w->lost_k)->id))
+        w->lost = false;
+    events_lost(w);
+    if (ev->type == EVENT_LEASE_LOST) {
+        w->lost = model_find(w->model, &ev->id, &w->lost_k);
+        return;
+    }
+    if (ev->type == EVENT_JOB_ADDED && w->clocks != NULL)
+        clock_born(w, ev);
+    bool poisoned = ev->type == EVENT_JOB_FAILED && w->reaping;
+    bool stopped = ev->type == EVENT_JOB_CANCELLED && w->reaping;
+    if ((!poisoned && !stopped &&
+         (ev->type == EVENT_JOB_ADDED || !w->timers)) ||
+        !model_find(w->model, &ev->id, &k))
+        return;
+    struct op about = {.k = k};
+    if (poisoned) {
+        violate(w, &about, model_poisoned(w->model, k, w->now));
+        return;
+    }
+    if (slice_eq(ev->text, SLICE_LIT("its schedule fired again")))
+        return; /* judged with the alarm that did it */
+    bool told = ev->type == EVENT_JOB_CANCELLING;
+    if (ev->type == EVENT_JOB_REVIVED && keys_barred(w, k))
+        violate(w, &about, "a job was revived without its unique key");
+    trace(w, "  job %u: %s %.*s", k, event_name(ev->type), SLICE_FMT(ev->text));
+    violate(w, &about,
+            model_chored(w->model, k, verb_of(ev),
+                         told ? w->config.cancel_force_ms : 0, w->now));
+    if (ev->type == EVENT_JOB_REVIVED && w->keys != NULL)
+        keys_revived(w->keys, w->model, k);
+}
