@@ -26,13 +26,14 @@ struct settings {
 struct gate {
     uint64_t closed_ms;
     /* What has started is paid for in so long, as of then. */
-    uint64_t owed_us, seen_ms;
+    uint64_t owed_us, seen_us;
 };
 
 struct gates {
     struct undo *undo;
     bool many;
-    uint64_t wall_max_ms;
+    uint64_t wall_max_ms, wall_ms;
+    uint64_t walked_us; /* by the wall clock, its ways back left out */
     struct settings rules[GATE_PATTERNS];
     struct settings bounds[GATES]; /* of queues and owners */
     struct gate at[GATES];
@@ -158,12 +159,14 @@ void gates_clock(struct gates *g, struct now now)
 {
     if (g->wall_max_ms < now.wall_ms)
         g->wall_max_ms = now.wall_ms;
+    if (g->wall_ms < now.wall_ms)
+        g->walked_us += (now.wall_ms - g->wall_ms) * 1000;
+    g->wall_ms = now.wall_ms;
 }
 
-static uint64_t owed_us(const struct gate *at, struct now now)
+static uint64_t owed_us(const struct gates *g, const struct gate *at)
 {
-    uint64_t passed_us =
-        now.wall_ms > at->seen_ms ? (now.wall_ms - at->seen_ms) * 1000 : 0;
+    uint64_t passed_us = g->walked_us - at->seen_us;
     return at->owed_us > passed_us ? at->owed_us - passed_us : 0;
 }
 
@@ -192,16 +195,15 @@ static bool rate_allows(const struct rate *r, uint64_t owed, uint64_t cost)
     return owed <= (burst > cost ? (burst - cost) * unit_us(r) : 0);
 }
 
-static void pay(struct gates *g, uint32_t gate, const struct mjob *j,
-                struct now now)
+static void pay(struct gates *g, uint32_t gate, const struct mjob *j)
 {
     const struct rate *r = &settings_of(g, gate)->rate;
     struct gate *at = &g->at[gate];
     if (r->n == 0)
         return;
     UNDO_SAVE(g->undo, at);
-    at->owed_us = owed_us(at, now) + cost_of(j, gate) * unit_us(r);
-    at->seen_ms = now.wall_ms;
+    at->owed_us = owed_us(g, at) + cost_of(j, gate) * unit_us(r);
+    at->seen_us = g->walked_us;
 }
 
 /* --- what starts --------------------------------------------------------- */
@@ -256,9 +258,9 @@ const char *gates_leased(struct gates *g, const struct model *m, uint32_t k,
         if (s->concurrency > 0 && running(m, i, false, now) > s->concurrency)
             return "more run under a name than may";
         if (!g->many && s->rate.n > 0 &&
-            !rate_allows(&s->rate, owed_us(&g->at[i], now), cost_of(j, i)))
+            !rate_allows(&s->rate, owed_us(g, &g->at[i]), cost_of(j, i)))
             return "more start under a name than its rate allows";
-        pay(g, i, j, now);
+        pay(g, i, j);
     }
     return NULL;
 }
@@ -293,7 +295,7 @@ bool gates_fit(const struct gates *g, const struct model *m, uint32_t k,
         if (s->concurrency > 0 &&
             running(m, i, true, now) + reserving(g, m, i, k) >= s->concurrency)
             return false;
-        if (s->rate.n > 0 && (g->many || owed_us(&g->at[i], now) > 0 ||
+        if (s->rate.n > 0 && (g->many || owed_us(g, &g->at[i]) > 0 ||
                               now.wall_ms < g->wall_max_ms))
             return false;
     }

@@ -47,10 +47,15 @@ void idle_look(struct world *w)
     uint32_t asked = 0; /* a bit per queue */
     if (!settle(w))
         return;
+    if (w->crew != NULL)
+        crew_idle(w);
     for (uint32_t k = 0; k < w->next_k && w->r->violation[0] == '\0'; k++) {
         uint8_t q = model_job(w->model, k)->queue;
         if ((asked >> q & 1) != 0 || q >= QUEUES || !may_start(w, k))
             continue;
+        struct op about = {.k = k};
+        if (w->crew != NULL && crew_waits_for(w, k, UINT64_MAX))
+            violate(w, &about, "somebody stands in line for what may start");
         asked |= (uint32_t)1 << q;
         ask_for(w, k);
     }

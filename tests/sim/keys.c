@@ -208,3 +208,19 @@ void keys_revived(struct keys *keys, struct model *m, uint32_t k)
     UNDO_SAVE(keys->undo, h);
     *h = (struct held_key){.job = k + 1};
 }
+
+void keys_undone(struct keys *keys, struct model *m, uint32_t k, struct now now)
+{
+    const struct mjob *j = model_job(m, k);
+    uint32_t job;
+    bool unsure;
+    if (!j->let_go)
+        return;
+    struct held_key *h =
+        &keys->unique[scope_of(j->queue, j->use.global)][j->use.unique - 1];
+    if (holder(keys, m, h, now, &job, &unsure))
+        return;
+    UNDO_SAVE(keys->undo, h);
+    *h = (struct held_key){.job = k + 1};
+    model_holds(m, k, true);
+}

@@ -56,4 +56,9 @@ bool keys_bar(const struct keys *keys, const struct model *m, uint32_t k,
               struct now now);
 void keys_revived(struct keys *keys, struct model *m, uint32_t k);
 
+/* Its lease was undone: a key that it let go with it is its own again, if it is
+ * free. */
+void keys_undone(struct keys *keys, struct model *m, uint32_t k,
+                 struct now now);
+
 #endif

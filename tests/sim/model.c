@@ -381,16 +381,13 @@ static bool expired(const struct mjob *j, struct now now)
 }
 
 const char *model_leased(struct model *m, uint32_t k,
-                         const struct lease_view *v, uint8_t queue,
-                         struct now now)
+                         const struct lease_view *v, struct now now)
 {
     if (k >= m->jobs_n || m->jobs[k].state == M_NONE)
         return "a job was leased that nobody added";
     const struct mjob *was = &m->jobs[k];
     if (!id_eq(&was->id, &v->id))
         return "a job was leased under another id";
-    if (was->queue != queue)
-        return "a job was leased from another queue";
     if (!live(was))
         return "a finished job was leased";
     if (was->state == M_RUNNING && !expired(was, now))
@@ -407,6 +404,7 @@ const char *model_leased(struct model *m, uint32_t k,
         return "a job was leased before an older one";
     struct mjob *j = change(m, k);
     j->in_line = false;
+    j->let_go = j->holds && j->use.waiting;
     if (j->use.waiting)
         j->holds = false;
     if (j->state == M_RUNNING) {
@@ -418,11 +416,23 @@ const char *model_leased(struct model *m, uint32_t k,
     if (v->failures != j->failures)
         return "the number of failures is wrong";
     become(m, j, M_RUNNING);
+    j->session = 0;
+    j->again = false;
     j->delivery = v->delivery;
     j->lease_ms = v->lease_ms;
     j->leased_at_ms = now.mono_ms;
     j->lease_end_ms = now.mono_ms + v->lease_ms;
     return NULL;
+}
+
+void model_under(struct model *m, uint32_t k, uint8_t session)
+{
+    m->jobs[k].session = session;
+}
+
+void model_leased_again(struct model *m, uint32_t k)
+{
+    change(m, k)->again = true;
 }
 
 /* Its execution may have ended without a word to its holder. */
@@ -565,6 +575,33 @@ const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
         return "the order that came with a renewal is wrong";
     struct mjob *j = change(m, k);
     j->lease_end_ms = now.mono_ms + j->lease_ms;
+    return NULL;
+}
+
+bool model_undone(struct model *m, uint32_t k, uint32_t delivery,
+                  struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    if (j->state != M_RUNNING || j->delivery != delivery || j->again)
+        return false;
+    j = change(m, k);
+    if (j->cancelling) {
+        end(m, j, M_CANCELLED, 'r', now);
+        return false;
+    }
+    become(m, j, M_WAITING);
+    j->not_before_ms = j->stands_ms = 0;
+    return true;
+}
+
+const char *model_given_back(struct model *m, uint32_t k, struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    if (j->state != M_RUNNING)
+        return "a job was given back that did not run";
+    j = change(m, k);
+    end(m, j, j->cancelling ? M_CANCELLED : M_WAITING, 'r', now);
+    j->not_before_ms = j->stands_ms = 0;
     return NULL;
 }
 

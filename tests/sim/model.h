@@ -52,11 +52,14 @@ struct mjob {
     uint64_t arrived_ms, arrival; /* wall; a number that grows */
     uint64_t not_before_ms;       /* wall */
     uint64_t stands_ms; /* wall: it can be leased for certain from then on */
+    uint8_t session;    /* of its lease, and 1; 0: none */
+    bool again;         /* a repeated request got the same lease */
     uint32_t payload;   /* a number */
     struct key_use use;
-    bool holds;                                    /* its unique key */
-    uint8_t handler;                               /* 0: of the queue's name */
-    uint32_t gates, cost;                          /* see gates.h */
+    bool let_go;          /* its unique key, with the lease that it has */
+    bool holds;           /* its unique key */
+    uint8_t handler;      /* 0: of the queue's name */
+    uint32_t gates, cost; /* see gates.h */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
     uint64_t finished_ms, revived_ms;              /* wall, monotonic */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
@@ -114,8 +117,15 @@ void model_scheduled(struct model *m, uint32_t k, uint32_t schedule);
 void model_ended(const struct model *m, uint32_t schedule, uint64_t *completed,
                  uint64_t *failed);
 const char *model_leased(struct model *m, uint32_t k,
-                         const struct lease_view *v, uint8_t queue,
-                         struct now now);
+                         const struct lease_view *v, struct now now);
+/* Under this session, and 1; 0: under none. A repeated request got it, too. */
+void model_under(struct model *m, uint32_t k, uint8_t session);
+void model_leased_again(struct model *m, uint32_t k);
+/* The lease is taken back, uncounted; false: it stands. */
+bool model_undone(struct model *m, uint32_t k, uint32_t delivery,
+                  struct now now);
+/* Its session has ended. */
+const char *model_given_back(struct model *m, uint32_t k, struct now now);
 const char *model_acked(struct model *m, uint32_t k, uint32_t delivery,
                         uint32_t epoch, enum err rc, struct now now);
 const char *model_nacked(struct model *m, uint32_t k, uint32_t delivery,

@@ -67,8 +67,9 @@ static void fetched(void *ud)
     ((struct op *)ud)->ready = true;
 }
 
-static void op_free(struct op *op)
+void world_op_free(struct world *w, struct op *op)
 {
+    crew_let_go(w, op);
     list_remove(&op->in);
     gather_free(&op->gather);
     mem_free(op);
@@ -96,12 +97,20 @@ void world_op_run(struct world *w, struct op *op)
         rc = clock_run(w, op);
     else if (op->kind == OP_GATES)
         rc = gates_run(w);
+    else if (op->kind == OP_CREW)
+        rc = crew_run(w);
     else
         rc = jobs_run_verb(w, op);
     if (rc == ERR_PENDING) {
         w->r->fetches++;
         list_append(&w->fetching, &op->in);
         store_fetch(w->store, op->gather, fetched, op);
+        return;
+    }
+    if (rc == ERR_BUSY) {
+        list_append(&w->waiting, &op->in);
+        if (op->gather != NULL)
+            gather_release(op->gather);
         return;
     }
     if (rc != ERR_OK && rc != ERR_EMPTY)
@@ -149,9 +158,12 @@ static void op_start(struct world *w, enum op_kind kind)
         op->lease_ms = 1000 + rng_below(&w->rng, 60000);
         if (w->gates != NULL && chance(w, 200))
             op->only = 1 + (uint8_t)rng_below(&w->rng, GATE_HANDLERS);
+        if (w->crew != NULL && !w->draining)
+            crew_draw(w, op);
         break;
     case OP_PURGE:
     case OP_GATES:
+    case OP_CREW:
         break;
     case OP_BULK:
         op->verb = (enum manage_verb)(1 + rng_below(&w->rng, 6));
@@ -207,6 +219,8 @@ static enum op_kind pick(struct world *w)
         return clock_pick(w);
     if (w->gates != NULL && chance(w, 100))
         return OP_GATES;
+    if (w->crew != NULL && chance(w, 80))
+        return OP_CREW;
     if (r < 30 && w->next_k < model_jobs(w->model))
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
@@ -230,12 +244,14 @@ static void deliver(struct world *w)
         struct op *op = CONTAINER_OF(it, struct op, in);
         if (op->index == 0 || op->index > acked)
             continue;
+        bool left = op->worker > 0 && crew_left(w, op);
         if (op->index > w->seen_index)
             w->seen_index = op->index;
         for (uint32_t i = 0; i < op->got_n; i++)
-            if (w->held_n < HELD_MAX && chance(w, w->draining ? 1000 : 930))
+            if (!left && w->held_n < HELD_MAX &&
+                chance(w, w->draining ? 1000 : 930))
                 w->held[w->held_n++] = op->got[i];
-        op_free(op);
+        world_op_free(w, op);
     }
     model_durable(w->model, acked);
     undo_durable(w->undo, acked);
@@ -316,7 +332,8 @@ static void open_world(struct world *w)
         EVENT_BIT(EVENT_JOB_ADDED) | EVENT_BIT(EVENT_JOB_UPDATED) |
             EVENT_BIT(EVENT_JOB_CANCELLED) | EVENT_BIT(EVENT_JOB_CANCELLING) |
             EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_REVIVED) |
-            EVENT_BIT(EVENT_JOB_DELETED) | EVENT_BIT(EVENT_LEASE_LOST),
+            EVENT_BIT(EVENT_JOB_DELETED) | EVENT_BIT(EVENT_LEASE_LOST) |
+            EVENT_BIT(EVENT_JOB_RELEASED),
         events_on, w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
@@ -325,10 +342,16 @@ static void open_world(struct world *w)
 
 static void close_world(struct world *w)
 {
+    if (w->crew != NULL)
+        crew_leave(w, true);
+    LIST_FOR (c, &w->waiting)
+        world_op_free(w, CONTAINER_OF(c, struct op, in));
+    LIST_FOR (d, &w->woken)
+        world_op_free(w, CONTAINER_OF(d, struct op, in));
     LIST_FOR (a, &w->fetching)
-        op_free(CONTAINER_OF(a, struct op, in));
+        world_op_free(w, CONTAINER_OF(a, struct op, in));
     LIST_FOR (b, &w->answered)
-        op_free(CONTAINER_OF(b, struct op, in));
+        world_op_free(w, CONTAINER_OF(b, struct op, in));
     engine_free(&w->engine);
 }
 
@@ -354,6 +377,8 @@ static void crash(struct world *w)
     see_clock(w);
     undo_crashed(w->undo, survived);
     model_crashed(w->model, survived, crash_mono_ms, w->now);
+    if (w->crew != NULL)
+        crew_crashed(w->crew, w->model, w->now);
     if (w->clocks != NULL)
         clocks_crashed(w->clocks, survived);
     check(w);
@@ -409,6 +434,8 @@ static bool tick(struct world *w, uint32_t starts)
         if (op->ready)
             world_op_run(w, op);
     }
+    if (w->crew != NULL)
+        quiet = crew_tick(w) && quiet;
     for (uint32_t i = 0; i < starts; i++)
         op_start(w, pick(w));
     if (ticking(w))
@@ -461,6 +488,8 @@ static void drain(struct world *w)
         (void)tick(w, 0);
     if (w->gates != NULL)
         gates_drain(w);
+    if (w->crew != NULL)
+        crew_leave(w, false);
     w->draining = true;
     w->config.slice_ops = 500;
     engine_configure(w->engine, &w->config);
@@ -507,6 +536,8 @@ void world_run(const struct world_options *o, struct world_report *r)
     rng_seed(&w->rng, o->seed);
     list_init(&w->fetching);
     list_init(&w->answered);
+    list_init(&w->waiting);
+    list_init(&w->woken);
     struct mem_knobs knobs = {
         .seed = rng_next(&w->rng),
         .manual_sync = true,
@@ -530,6 +561,8 @@ void world_run(const struct world_options *o, struct world_report *r)
     }
     if (!o->calm && w->clocks == NULL && chance(w, 400))
         keys_begin(w);
+    if (!o->calm && w->clocks == NULL && chance(w, 400))
+        crew_begin(w);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -560,6 +593,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     model_free(&w->model);
     gates_free(&w->gates);
     keys_free(&w->keys);
+    crew_end(w);
     undo_free(&w->undo);
     clock_end(w);
     mem_free(w);

@@ -30,6 +30,13 @@ void events_lost(struct world *w)
     w->lost = false;
 }
 
+static bool session_over(const struct world *w, uint32_t k)
+{
+    const struct mjob *j = model_job(w->model, k);
+    return w->crew != NULL && j->session > 0 &&
+           crew_over(w->crew, j->session - 1u, w->now);
+}
+
 /* What a slice of a chore, or a timer, does to a job. */
 void events_on(void *ud, const struct event *ev)
 {
@@ -47,13 +54,21 @@ void events_on(void *ud, const struct event *ev)
         clock_born(w, ev);
     bool poisoned = ev->type == EVENT_JOB_FAILED && w->reaping;
     bool stopped = ev->type == EVENT_JOB_CANCELLED && w->reaping;
-    if ((!poisoned && !stopped &&
+    bool released = ev->type == EVENT_JOB_RELEASED && w->reaping;
+    if ((!poisoned && !stopped && !released &&
          (ev->type == EVENT_JOB_ADDED || !w->timers)) ||
         !model_find(w->model, &ev->id, &k))
         return;
     struct op about = {.k = k};
     if (poisoned) {
         violate(w, &about, model_poisoned(w->model, k, w->now));
+        return;
+    }
+    if (released || (stopped && session_over(w, k))) {
+        trace(w, "  job %u: given back", k);
+        if (!session_over(w, k))
+            violate(w, &about, "a job was given back before its session ended");
+        violate(w, &about, model_given_back(w->model, k, w->now));
         return;
     }
     if (slice_eq(ev->text, SLICE_LIT("its schedule fired again")))

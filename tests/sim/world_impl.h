@@ -5,6 +5,7 @@
 #define SIM_WORLD_IMPL_H
 
 #include "clock.h"
+#include "crew.h"
 #include "gates.h"
 #include "keys.h"
 #include "undo.h"
@@ -37,7 +38,8 @@ enum op_kind {
     OP_RESUME,
     OP_RUN,
     OP_BACKFILL,
-    OP_GATES /* see world_gates.c */
+    OP_GATES, /* see world_gates.c */
+    OP_CREW   /* see world_crew.c */
 };
 
 struct held {
@@ -69,6 +71,15 @@ struct op {
     bool again;               /* a request that was sent before */
     uint32_t jobs[KEYS_JOBS]; /* the model's numbers of what came of it */
     uint8_t only;             /* LEASE: this handler, and 1; 0: any */
+    /* of a lease, see world_crew.c */
+    uint8_t worker, session, queue2; /* and 1; 0: none */
+    uint8_t line;
+    uint32_t request, again_n; /* 0: it has no key */
+    uint64_t block_ms, deadline_ms;
+    struct waiter waiter;
+    struct list *woken;
+    uint64_t turn;
+    bool in_line, passed_on;
     struct gather *gather;
     bool ready; /* its rows have come */
     bool done;
@@ -91,7 +102,10 @@ struct world {
     struct model *model;
     struct undo *undo;   /* of what follows */
     struct gates *gates; /* NULL: a world without limits */
-    struct keys *keys;   /* NULL: a world without keys */
+    struct crew *crew;   /* NULL: a world without workers */
+    struct crew_world *crew_world;
+    struct list waiting, woken;
+    struct keys *keys; /* NULL: a world without keys */
     struct op asked[ASKED_MAX];
     uint32_t asked_n;
     uint32_t owners;       /* so many have jobs */
@@ -122,6 +136,7 @@ const char *world_queue(const struct world *w, uint32_t queue);
 /* A new operation, and run it: it is freed when its client has the answer. */
 struct op *world_op(struct world *w, enum op_kind kind);
 void world_op_run(struct world *w, struct op *op);
+void world_op_free(struct world *w, struct op *op);
 /* A tick without new operations. True if nothing moved. */
 bool world_tick(struct world *w);
 
@@ -158,6 +173,32 @@ struct slice gates_handler_name(const struct world *w, uint32_t queue,
 enum err gates_run(struct world *w);
 /* Everything that was added must be able to end. */
 void gates_drain(struct world *w);
+
+/* --- world_crew.c -------------------------------------------------------- */
+
+void crew_begin(struct world *w);
+void crew_end(struct world *w);
+/* Who asks for a lease, and how. */
+void crew_draw(struct world *w, struct op *op);
+/* Ask; ERR_BUSY: it stands in line. */
+enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
+                  lease_fn fn, void *ud);
+/* A lease: is it one that this request got before? If not, was it its turn? */
+bool crew_same_lease(struct world *w, struct op *op, uint32_t k,
+                     uint32_t delivery);
+void crew_lease(struct world *w, struct op *op, uint32_t k);
+/* Does somebody stand in line who may have this job and came before? */
+bool crew_waits_for(const struct world *w, uint32_t k, uint64_t before);
+/* Has its worker lost the connection? Then nobody gets the reply. */
+bool crew_left(const struct world *w, const struct op *op);
+/* An operation is over. */
+void crew_let_go(struct world *w, struct op *op);
+/* Those who were woken or gave up. True if nobody was. */
+bool crew_tick(struct world *w);
+/* Cut somebody off, or have a worker drain. */
+enum err crew_run(struct world *w);
+void crew_idle(struct world *w);
+void crew_leave(struct world *w, bool crashed);
 
 /* --- world_keys.c -------------------------------------------------------- */
 

@@ -1,0 +1,410 @@
+/* Those who work in a world: they wait in line, are cut off, come back and ask
+ * again, drain. */
+#include "world_impl.h"
+
+#include <stdio.h>
+
+#include "engine/workers.h"
+#include "util/alloc.h"
+#include "util/assert.h"
+
+#define LOST_WAKES 50
+#define UNNOTICED                                              \
+    150 /* of 1,000 ticks so many notice that a client is gone \
+         */
+
+struct crew_line {
+    bool used, left; /* its worker knows it no more */
+    uint64_t id;     /* of the client, for the engine */
+    struct op *op;   /* what it waits for */
+};
+
+/* What only lives as long as the process. */
+struct crew_world {
+    struct crew_line lines[CREW_LINES];
+    uint32_t of_worker[CREW_WORKERS]; /* a line, and 1 */
+    uint64_t ids, turns;
+    uint32_t requests;
+    struct op asked[ASKED_MAX];
+    uint32_t asked_n;
+};
+
+void crew_begin(struct world *w)
+{
+    w->crew = crew_new(w->undo, w->config.session_grace_ms,
+                       w->config.worker_forget_ms);
+    w->crew_world = NEW(struct crew_world);
+}
+
+void crew_end(struct world *w)
+{
+    crew_free(&w->crew);
+    mem_free(w->crew_world);
+}
+
+static struct slice named(char *to, size_t size, const char *what, unsigned n)
+{
+    (void)snprintf(to, size, "%s-%u", what, n);
+    return slice_str(to);
+}
+
+/* --- connections --------------------------------------------------------- */
+
+/* Its line, or a new one; NULL: there is none. */
+static struct crew_line *connect(struct world *w, uint32_t worker)
+{
+    struct crew_world *c = w->crew_world;
+    for (uint32_t i = 0; c->of_worker[worker] == 0 && i < CREW_LINES; i++) {
+        if (c->lines[i].used)
+            continue;
+        c->lines[i] = (struct crew_line){.used = true, .id = ++c->ids};
+        c->of_worker[worker] = i + 1;
+    }
+    uint32_t line = c->of_worker[worker];
+    return line == 0 ? NULL : &c->lines[line - 1];
+}
+
+static void undo(struct world *w, struct op *op)
+{
+    struct slice tokens[LEASE_COUNT];
+    for (uint32_t i = 0; i < op->got_n; i++)
+        tokens[i] = slice_of(op->got[i].text, op->got[i].len);
+    trace(w, "  %u leases are undone", op->got_n);
+    engine_lease_undo(w->engine, tokens, op->got_n, w->now);
+    for (uint32_t i = op->got_n; i > 0; i--) {
+        const struct held *h = &op->got[i - 1];
+        if (!model_undone(w->model, h->k, h->delivery, w->now))
+            continue;
+        if (w->gates != NULL)
+            gates_undone(w->gates, w->model, h->k);
+        if (w->keys != NULL)
+            keys_undone(w->keys, w->model, h->k, w->now);
+    }
+}
+
+/* The server notices that the client is gone. */
+static void close_line(struct world *w, uint32_t line)
+{
+    struct crew_line *l = &w->crew_world->lines[line];
+    struct op *op = l->op;
+    trace(w, "  client %llu is gone", (unsigned long long)l->id);
+    if (op != NULL) {
+        if (op->waiter.engine_private != NULL)
+            engine_unwait(w->engine, &op->waiter);
+        if (op->done) /* and its reply has not left */
+            undo(w, op);
+        world_op_free(w, op);
+    }
+    engine_client_gone(w->engine, l->id, w->now);
+    crew_gone(w->crew, line, w->now);
+    *l = (struct crew_line){.used = false};
+}
+
+/* The worker has lost its connection; the server may not know for a while. */
+static void hang_up(struct world *w, uint32_t worker)
+{
+    struct crew_world *c = w->crew_world;
+    uint32_t line = c->of_worker[worker];
+    if (line == 0)
+        return;
+    c->of_worker[worker] = 0;
+    c->lines[line - 1].left = true;
+    if (chance(w, 500))
+        close_line(w, line - 1);
+}
+
+static void cut_off(struct world *w, const struct op *op)
+{
+    struct crew_world *c = w->crew_world;
+    for (uint32_t i = 0; i < CREW_WORKERS; i++)
+        if (c->of_worker[i] == op->line + 1u)
+            c->of_worker[i] = 0;
+    close_line(w, op->line);
+}
+
+bool crew_left(const struct world *w, const struct op *op)
+{
+    return w->crew_world->lines[op->line].left;
+}
+
+void crew_let_go(struct world *w, struct op *op)
+{
+    if (op->worker > 0)
+        w->crew_world->lines[op->line].op = NULL;
+}
+
+/* --- asking -------------------------------------------------------------- */
+
+static void draw(struct world *w, struct op *op, uint32_t worker)
+{
+    struct crew_world *c = w->crew_world;
+    op->worker = (uint8_t)(worker + 1);
+    if (chance(w, 600))
+        op->session = (uint8_t)(1 + worker % CREW_SESSIONS);
+    if (chance(w, 300))
+        op->queue2 = (uint8_t)(1 + (op->queue + 1) % QUEUES);
+    if (chance(w, 600))
+        op->block_ms =
+            chance(w, 200) ? UINT64_MAX : 1 + rng_below(&w->rng, 60000);
+    if (!chance(w, 400))
+        return;
+    op->request = ++c->requests;
+    c->asked[c->asked_n < ASKED_MAX ? c->asked_n++
+                                    : rng_below(&w->rng, ASKED_MAX)] = *op;
+}
+
+void crew_draw(struct world *w, struct op *op)
+{
+    struct crew_world *c = w->crew_world;
+    struct gather *gather = op->gather;
+    uint32_t worker = (uint32_t)rng_below(&w->rng, CREW_WORKERS);
+    bool again = c->asked_n > 0 && chance(w, 250);
+    if (chance(w, 300))
+        return;
+    if (again) {
+        *op = c->asked[rng_below(&w->rng, c->asked_n)];
+        op->gather = gather;
+        worker = op->worker - 1u;
+        op->worker = 0;
+        if (chance(w, 700))
+            hang_up(w, worker); /* why it asks again */
+    }
+    struct crew_line *l = connect(w, worker);
+    if (l == NULL || l->op != NULL) {
+        op->queue2 = op->session = 0;
+        op->request = 0;
+        op->block_ms = 0;
+        return; /* one at a time: somebody else asks */
+    }
+    if (!again)
+        draw(w, op, worker);
+    op->worker = (uint8_t)(worker + 1);
+    op->line = (uint8_t)(l - c->lines);
+    l->op = op;
+    trace(w, "  worker %u line %u session %u queue2 %u block %llu request %u",
+          worker, op->line, op->session, op->queue2,
+          (unsigned long long)op->block_ms, op->request);
+}
+
+/* Could it have this job? */
+static bool wants(const struct world *w, const struct op *op, uint32_t k)
+{
+    const struct mjob *j = model_job(w->model, k);
+    if (op->only == 1 && op->queue != j->queue)
+        return false; /* it asks for the handler of its first queue's name */
+    return (op->queue == j->queue || op->queue2 == j->queue + 1) &&
+           (op->only == 0 || op->only - 1 == j->handler) &&
+           crew_drains(w->crew, op->worker - 1u, w->now) == DRAINS_NOT;
+}
+
+bool crew_waits_for(const struct world *w, uint32_t k, uint64_t before)
+{
+    LIST_FOR (it, &w->waiting) {
+        const struct op *op = CONTAINER_OF(it, struct op, in);
+        if (op->turn >= before || op->passed_on || !wants(w, op, k))
+            continue;
+        trace(w, "  line %u stands in line since turn %llu", op->line,
+              (unsigned long long)op->turn);
+        return true;
+    }
+    return false;
+}
+
+bool crew_same_lease(struct world *w, struct op *op, uint32_t k,
+                     uint32_t delivery)
+{
+    if (op->worker == 0 || op->request == 0 ||
+        !crew_is_again(w->crew, w->model, op->request, k, delivery))
+        return false;
+    op->again_n++;
+    model_leased_again(w->model, k);
+    return true;
+}
+
+void crew_lease(struct world *w, struct op *op, uint32_t k)
+{
+    if (op->worker == 0)
+        return;
+    if (crew_drains(w->crew, op->worker - 1u, w->now) == DRAINS)
+        violate(w, op, "a worker that drains got a job");
+    if (op->turn > 0 && crew_waits_for(w, k, op->turn))
+        violate(w, op, "somebody was served before who came earlier");
+    model_under(w->model, k, op->session);
+    if (op->session > 0)
+        crew_leased(w->crew, op->session - 1u, w->now);
+}
+
+static void on_wake(struct waiter *waiter)
+{
+    struct op *op = CONTAINER_OF(waiter, struct op, waiter);
+    if (!op->in_line)
+        return; /* it waits for rows, and asks again when they are there */
+    op->in_line = false;
+    list_remove(&op->in);
+    list_append(op->woken, &op->in);
+}
+
+/* Whoever asked the same before loses its place to this one. */
+static void stand(struct world *w, struct op *op)
+{
+    bool first = op->turn == 0;
+    if (first)
+        op->turn = ++w->crew_world->turns;
+    LIST_FOR (it, &w->waiting) {
+        if (!first)
+            break; /* it keeps its own */
+        struct op *old = CONTAINER_OF(it, struct op, in);
+        if (op->request == 0 || old->request != op->request || old->passed_on)
+            continue;
+        trace(w, "  takes the place of client %u", old->line);
+        old->passed_on = true;
+        op->turn = old->turn;
+    }
+    op->in_line = true;
+    trace(w, "  line %u stands, turn %llu", op->line,
+          (unsigned long long)op->turn);
+}
+
+static void judge(struct world *w, struct op *op, enum err rc, uint32_t alive)
+{
+    struct crew_got got[CREW_GOT];
+    if (op->request == 0 || (rc != ERR_OK && rc != ERR_EMPTY))
+        return;
+    if (alive > 0 && (op->again_n != alive || op->got_n != alive))
+        violate(w, op, "a request that was repeated did not get its leases");
+    if (alive > 0 || rc == ERR_EMPTY)
+        return;
+    for (uint32_t i = 0; i < op->got_n; i++)
+        got[i] = (struct crew_got){op->got[i].k, op->got[i].delivery};
+    crew_got(w->crew, op->request, got, op->got_n);
+}
+
+enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
+                  lease_fn fn, void *ud)
+{
+    char words[3][24];
+    uint32_t alive = crew_alive(w->crew, w->model, op->request);
+    p->worker = named(words[0], sizeof(words[0]), "worker", op->worker);
+    if (op->session > 0)
+        p->session = named(words[1], sizeof(words[1]), "session", op->session);
+    if (op->request > 0)
+        p->idempotency =
+            named(words[2], sizeof(words[2]), "lease", op->request);
+    op->again_n = 0;
+    enum err rc = engine_lease(w->engine, op->gather, p, w->now, fn, ud, &w->e);
+    if (rc == ERR_PENDING)
+        return rc;
+    judge(w, op, rc, alive);
+    bool late = op->deadline_ms > 0 && op->deadline_ms <= w->now.mono_ms;
+    if (rc == ERR_EMPTY && op->block_ms > 0 && !late) {
+        if (op->deadline_ms == 0)
+            op->deadline_ms = op->block_ms == UINT64_MAX
+                                  ? UINT64_MAX
+                                  : w->now.mono_ms + op->block_ms;
+        op->waiter.wake = on_wake;
+        op->woken = &w->woken;
+        if (!engine_wait_lease(w->engine, &op->waiter, p))
+            violate(w, op, "nobody can wait for a queue");
+        stand(w, op);
+        return ERR_BUSY;
+    }
+    if (op->waiter.engine_private != NULL)
+        engine_unwait(w->engine, &op->waiter);
+    if (op->session > 0 && (rc == ERR_OK || rc == ERR_EMPTY)) {
+        char name[24];
+        engine_session_attach(w->engine,
+                              named(name, sizeof(name), "session", op->session),
+                              w->crew_world->lines[op->line].id);
+        crew_attached(w->crew, op->session - 1u, op->line);
+    }
+    return rc;
+}
+
+/* --- ticks --------------------------------------------------------------- */
+
+bool crew_tick(struct world *w)
+{
+    bool quiet = true;
+    struct list *it;
+    for (uint32_t i = 0; i < CREW_LINES; i++)
+        if (w->crew_world->lines[i].left && chance(w, UNNOTICED)) {
+            close_line(w, i);
+            quiet = false;
+        }
+    while ((it = list_first(&w->woken)) != NULL) {
+        quiet = false;
+        struct op *op = CONTAINER_OF(it, struct op, in);
+        trace(w, "line %u was woken", op->line);
+        if (chance(w, LOST_WAKES)) /* and nobody is there any more */
+            cut_off(w, op);
+        else
+            world_op_run(w, op);
+    }
+    LIST_FOR (late, &w->waiting) {
+        struct op *op = CONTAINER_OF(late, struct op, in);
+        if (op->deadline_ms > w->now.mono_ms)
+            continue;
+        quiet = false;
+        op->in_line = false;
+        world_op_run(w, op);
+    }
+    return quiet;
+}
+
+enum err crew_run(struct world *w)
+{
+    uint32_t worker = (uint32_t)rng_below(&w->rng, CREW_WORKERS);
+    char name[24];
+    struct beat_params p = {
+        .name = named(name, sizeof(name), "worker", worker + 1)};
+    struct worker_view v;
+    uint64_t r = rng_below(&w->rng, 100);
+    if (r < 50) {
+        hang_up(w, worker);
+        return ERR_OK;
+    }
+    enum err rc = engine_worker_beat(w->engine, &p, w->now, &v, &w->e);
+    if (rc != ERR_OK)
+        return rc;
+    if (crew_drains(w->crew, worker, w->now) == DRAINS && !v.draining)
+        violate(w, NULL, "a worker drains no more, though nobody said so");
+    crew_beat(w->crew, worker, w->now);
+    bool drain = r < 65;
+    trace(w, "  worker %u drains: %d", worker, drain);
+    rc = r >= 90 ? engine_worker_forget(w->engine, p.name, w->now, &w->e)
+                 : engine_worker_drain(w->engine, p.name, drain, w->now, &w->e);
+    if (rc == ERR_OK)
+        crew_drain(w->crew, worker, drain, w->now);
+    return rc;
+}
+
+/* Leases of a session that has ended must be gone. */
+void crew_idle(struct world *w)
+{
+    for (uint32_t k = 0; k < w->next_k; k++) {
+        const struct mjob *j = model_job(w->model, k);
+        struct op about = {.k = k};
+        if (j->state == M_RUNNING && j->session > 0 &&
+            model_sure(w->model, k, w->now) &&
+            crew_over(w->crew, j->session - 1u, w->now))
+            violate(w, &about, "a lease outlives its session");
+    }
+}
+
+/* Everybody leaves. */
+void crew_leave(struct world *w, bool crashed)
+{
+    struct crew_world *c = w->crew_world;
+    for (uint32_t i = 0; i < CREW_LINES; i++) {
+        if (!c->lines[i].used)
+            continue;
+        if (!crashed)
+            close_line(w, i);
+        else if (c->lines[i].op != NULL &&
+                 c->lines[i].op->waiter.engine_private != NULL)
+            engine_unwait(w->engine, &c->lines[i].op->waiter);
+        c->lines[i] = (struct crew_line){.used = false};
+    }
+    for (uint32_t i = 0; i < CREW_WORKERS; i++)
+        c->of_worker[i] = 0;
+}
