@@ -254,19 +254,29 @@ static enum err done_bodies(struct engine *e, struct gather *g, uint32_t bucket,
     struct rec_done d;
     struct rec_job r;
     struct key k;
-    enum err rc = ERR_OK, rc2 = ERR_OK;
+    enum err rc = ERR_OK;
     if (!rec_done_decode(&d, value) || !rec_job_decode(&r, d.job))
         return bad_done(err);
-    bool result = d.has_result == 2, payload = (r.flags & JOBF_BODY) != 0;
-    if (payload)
-        rc = store_get(e->store, g, FAMILY_PAST,
-                       key_past_body(&k, bucket, id, BODY_PAYLOAD, 0),
-                       &v->payload, err);
-    if (result)
-        rc2 = store_get(e->store, g, FAMILY_PAST,
-                        key_past_body(&k, bucket, id, BODY_RESULT, 0),
-                        &v->result, err);
-    return rc != ERR_OK ? rc : rc2;
+    const struct {
+        bool there;
+        enum body_part part;
+        struct slice *to;
+    } bodies[] = {
+        {(r.flags & JOBF_BODY) != 0, BODY_PAYLOAD, &v->payload},
+        {(r.flags & JOBF_CHECKPOINT) != 0, BODY_CHECKPOINT, &v->checkpoint},
+        {d.has_result == 2, BODY_RESULT, &v->result},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        if (!bodies[i].there)
+            continue;
+        enum err rc2 =
+            store_get(e->store, g, FAMILY_PAST,
+                      key_past_body(&k, bucket, id, (uint8_t)bodies[i].part, 0),
+                      bodies[i].to, err);
+        if (rc == ERR_OK)
+            rc = rc2;
+    }
+    return rc;
 }
 
 enum err engine_get(struct engine *e, struct gather *g, struct slice ref,

@@ -353,6 +353,29 @@ static void bodies_of_each_kind_end_with_their_job(void **state)
     }
 }
 
+static void an_ended_job_shows_its_checkpoint_however_long(void **state)
+{
+    struct rig *r = *state;
+    char bytes[2000], text[ID_TEXT_LEN];
+    memset(bytes, 'c', sizeof(bytes));
+    for (size_t len = 100; len <= sizeof(bytes); len += 1900) {
+        struct job_view v;
+        struct id id = rig_add(r, "q", "x", NULL).id;
+        id_text(&id, text);
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        assert_int_equal(engine_checkpoint(r->engine, NULL, r->token[0],
+                                           slice_of(bytes, len), r->now,
+                                           &r->err),
+                         ERR_OK);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        assert_int_equal(engine_get(r->engine, NULL,
+                                    slice_of(text, ID_TEXT_LEN), r->now, &v,
+                                    &r->err),
+                         ERR_OK);
+        assert_int_equal(v.checkpoint.len, len);
+    }
+}
+
 static void what_is_not_kept_is_forgotten(void **state)
 {
     struct rig *r = *state;
@@ -659,6 +682,7 @@ int main(void)
         TEST(a_stepped_wall_clock_ends_no_lease),
         TEST(a_long_payload_lives_in_a_row_of_its_own),
         TEST(bodies_of_each_kind_end_with_their_job),
+        TEST(an_ended_job_shows_its_checkpoint_however_long),
         TEST(what_is_not_kept_is_forgotten),
         TEST(finished_work_falls_with_its_bucket),
         TEST(a_paused_queue_keeps_its_jobs),
