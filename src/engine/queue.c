@@ -235,7 +235,8 @@ enum err engine_queue_drop(struct engine *e, struct slice queue, struct now now,
     q->totals = (struct rec_counts){0};
     queue_touch(e, q);
     if (q->gate != NULL) {
-        q->gate->rate_until_ms = 0;
+        q->gate->paid.tat_us = q->gate->rate_until_ms = 0;
+        limit_dirty(e, q->gate);
         limit_settle(e, q->gate, now);
     }
     queue_hide(e, q);

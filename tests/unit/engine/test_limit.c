@@ -669,6 +669,27 @@ static void a_name_opens_again_when_the_clock_was_put_back(void **state)
     assert_int_equal(rig_lease(r, "q", 10), 1);
 }
 
+static void a_queue_that_comes_again_owes_nothing(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings s = {.has_rate = true, .rate = {1, 3600000, 0}};
+    for (int i = 0; i < 2; i++) {
+        struct id chore;
+        assert_int_equal(
+            engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+            ERR_OK);
+        rig_add(r, "q", "x", NULL);
+        rig_add(r, "q", "x", NULL);
+        assert_int_equal(rig_lease(r, "q", 10), 1);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        assert_int_equal(engine_queue_drop(r->engine, slice_str("q"), r->now,
+                                           &chore, &r->err),
+                         ERR_OK);
+        rig_until_done(r, chore);
+        rig_restart(r);
+    }
+}
+
 static void
 a_queue_and_an_owner_open_again_when_the_clock_was_put_back(void **state)
 {
@@ -742,6 +763,7 @@ int main(void)
         T(the_most_specific_rule_applies),
         T(a_rate_survives_a_clock_that_was_put_back),
         T(a_name_opens_again_when_the_clock_was_put_back),
+        T(a_queue_that_comes_again_owes_nothing),
         T(a_queue_and_an_owner_open_again_when_the_clock_was_put_back),
         T(a_million_units_never_pass_a_rate_of_ten),
 #undef T
