@@ -101,9 +101,10 @@ void crew_drain(struct crew *c, uint32_t worker, bool drain, struct now now)
     c->drains[worker] = (struct drain){drain, now.mono_ms};
 }
 
-void crew_beat(struct crew *c, uint32_t worker, struct now now)
+void crew_beat(struct crew *c, uint32_t worker, bool drains, struct now now)
 {
-    c->drains[worker].seen_ms = now.mono_ms;
+    UNDO_SAVE(c->undo, &c->drains[worker]);
+    c->drains[worker] = (struct drain){drains, now.mono_ms};
 }
 
 enum crew_drains crew_drains(const struct crew *c, uint32_t worker,

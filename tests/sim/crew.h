@@ -42,7 +42,8 @@ bool crew_over(const struct crew *c, uint32_t session, struct now now);
 /* --- workers ------------------------------------------------------------- */
 
 void crew_drain(struct crew *c, uint32_t worker, bool drain, struct now now);
-void crew_beat(struct crew *c, uint32_t worker, struct now now);
+/* It was told whether it drains. */
+void crew_beat(struct crew *c, uint32_t worker, bool drains, struct now now);
 enum crew_drains { DRAINS_NOT, DRAINS_MAYBE, DRAINS };
 enum crew_drains crew_drains(const struct crew *c, uint32_t worker,
                              struct now now);

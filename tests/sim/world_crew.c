@@ -210,6 +210,19 @@ bool crew_waits_for(const struct world *w, uint32_t k, uint64_t before)
     return false;
 }
 
+/* Is somebody else about to look, who was woken for it, perhaps? */
+static bool comes_for(const struct world *w, const struct op *but, uint32_t k)
+{
+    const struct list *woken[] = {&w->fetching, &w->woken};
+    for (size_t i = 0; i < 2; i++)
+        LIST_FOR (it, woken[i]) {
+            const struct op *op = CONTAINER_OF(it, struct op, in);
+            if (op != but && op->turn > 0 && wants(w, op, k))
+                return true;
+        }
+    return false;
+}
+
 bool crew_same_lease(struct world *w, struct op *op, uint32_t k,
                      uint32_t delivery)
 {
@@ -227,7 +240,10 @@ void crew_lease(struct world *w, struct op *op, uint32_t k)
         return;
     if (crew_drains(w->crew, op->worker - 1u, w->now) == DRAINS)
         violate(w, op, "a worker that drains got a job");
-    if (op->turn > 0 && crew_waits_for(w, k, op->turn))
+    /* What time opens somebody may find before the timer that would wake the
+     * first in line. */
+    if (op->turn > 0 && w->gates == NULL && crew_waits_for(w, k, op->turn) &&
+        !comes_for(w, op, k))
         violate(w, op, "somebody was served before who came earlier");
     model_under(w->model, k, op->session);
     if (op->session > 0)
@@ -368,7 +384,9 @@ enum err crew_run(struct world *w)
         return rc;
     if (crew_drains(w->crew, worker, w->now) == DRAINS && !v.draining)
         violate(w, NULL, "a worker drains no more, though nobody said so");
-    crew_beat(w->crew, worker, w->now);
+    if (crew_drains(w->crew, worker, w->now) == DRAINS_NOT && v.draining)
+        violate(w, NULL, "a worker drains, though nobody said so");
+    crew_beat(w->crew, worker, v.draining, w->now);
     bool drain = r < 65;
     trace(w, "  worker %u drains: %d", worker, drain);
     rc = r >= 90 ? engine_worker_forget(w->engine, p.name, w->now, &w->e)
