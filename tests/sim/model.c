@@ -283,6 +283,8 @@ const char *model_replaced(struct model *m, uint32_t k, uint32_t payload,
     j->payload = payload;
     j->retries = retries;
     j->failures = 0;
+    j->checkpoint = 0;
+    j->effects = 0;
     j->ended = 0;
     j->in_line = false;
     j->not_before_ms = j->stands_ms = not_before_ms;
@@ -560,6 +562,24 @@ const char *model_released(struct model *m, uint32_t k, uint32_t delivery,
     return NULL;
 }
 
+const char *model_token(const struct model *m, uint32_t k, uint32_t delivery,
+                        enum err rc, struct now now)
+{
+    enum standing s = standing(m, &m->jobs[k], delivery, now);
+    if (rc != ERR_OK)
+        return refusal_fits(m, &m->jobs[k], s, rc, now)
+                   ? NULL
+                   : "a verb with a token was refused wrongly";
+    return s == CURRENT || s == OVERDUE
+               ? NULL
+               : "a verb without the lease was accepted";
+}
+
+struct mjob *model_change(struct model *m, uint32_t k)
+{
+    return change(m, k);
+}
+
 const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
                            uint32_t epoch, enum lease_order order,
                            struct now now)
@@ -681,6 +701,7 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
         j->in_line = false;
         j->revived_ms = now.mono_ms;
         j->failures = 0;
+        j->progress = 0;
         j->not_before_ms = j->stands_ms = 0;
         memset(j->crashed_ms, 0, sizeof(j->crashed_ms));
         break;

@@ -52,9 +52,11 @@ struct mjob {
     uint64_t arrived_ms, arrival; /* wall; a number that grows */
     uint64_t not_before_ms;       /* wall */
     uint64_t stands_ms; /* wall: it can be leased for certain from then on */
-    uint8_t session;    /* of its lease, and 1; 0: none */
-    bool again;         /* a repeated request got the same lease */
-    uint32_t payload;   /* a number */
+    uint32_t checkpoint, progress; /* see world_notes.c */
+    uint8_t effects;
+    uint8_t session;  /* of its lease, and 1; 0: none */
+    bool again;       /* a repeated request got the same lease */
+    uint32_t payload; /* a number */
     struct key_use use;
     bool let_go;          /* its unique key, with the lease that it has */
     bool holds;           /* its unique key */
@@ -133,6 +135,11 @@ const char *model_nacked(struct model *m, uint32_t k, uint32_t delivery,
                          enum err rc, struct now now);
 const char *model_released(struct model *m, uint32_t k, uint32_t delivery,
                            uint32_t epoch, enum err rc, struct now now);
+/* Another verb with a token was answered so. */
+const char *model_token(const struct model *m, uint32_t k, uint32_t delivery,
+                        enum err rc, struct now now);
+/* What it means for what the job shows is changed here. */
+struct mjob *model_change(struct model *m, uint32_t k);
 const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
                            uint32_t epoch, enum lease_order order,
                            struct now now);

@@ -99,6 +99,10 @@ void world_op_run(struct world *w, struct op *op)
         rc = gates_run(w);
     else if (op->kind == OP_CREW)
         rc = crew_run(w);
+    else if (op->kind == OP_NOTE)
+        rc = notes_run(w, op);
+    else if (op->kind == OP_UPDATE)
+        rc = update_run(w, op);
     else
         rc = jobs_run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -165,6 +169,10 @@ static void op_start(struct world *w, enum op_kind kind)
     case OP_GATES:
     case OP_CREW:
         break;
+    case OP_UPDATE:
+        op->k = (uint32_t)rng_below(&w->rng, w->next_k);
+        update_draw(w, op);
+        break;
     case OP_BULK:
         op->verb = (enum manage_verb)(1 + rng_below(&w->rng, 6));
         break;
@@ -189,7 +197,9 @@ static void op_start(struct world *w, enum op_kind kind)
          * once more. */
         uint32_t i = (uint32_t)rng_below(&w->rng, w->held_n);
         op->held = w->held[i];
-        if (kind != OP_EXTEND && chance(w, 900))
+        if (kind == OP_NOTE)
+            notes_draw(w, op);
+        else if (kind != OP_EXTEND && chance(w, 900))
             w->held[i] = w->held[--w->held_n];
         op->permanent = kind == OP_NACK && chance(w, 100);
         op->delay_ms = op->permanent ? 0 : rng_below(&w->rng, 600000);
@@ -221,6 +231,8 @@ static enum op_kind pick(struct world *w)
         return OP_GATES;
     if (w->crew != NULL && chance(w, 80))
         return OP_CREW;
+    if (w->notes && w->next_k > 0 && chance(w, 100))
+        return w->held_n == 0 || chance(w, 300) ? OP_UPDATE : OP_NOTE;
     if (r < 30 && w->next_k < model_jobs(w->model))
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
@@ -561,6 +573,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     }
     if (!o->calm && w->clocks == NULL && chance(w, 400))
         keys_begin(w);
+    w->notes = !o->calm && w->clocks == NULL && chance(w, 400);
     if (!o->calm && w->clocks == NULL && chance(w, 400))
         crew_begin(w);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;

@@ -39,7 +39,17 @@ enum op_kind {
     OP_RUN,
     OP_BACKFILL,
     OP_GATES, /* see world_gates.c */
-    OP_CREW   /* see world_crew.c */
+    OP_CREW,  /* see world_crew.c */
+    OP_NOTE,  /* see world_notes.c */
+    OP_UPDATE
+};
+
+enum {
+    UPDATE_PAYLOAD = 1,
+    UPDATE_RETRIES = 2,
+    UPDATE_PRIORITY = 4,
+    UPDATE_DELAY = 8,
+    UPDATE_GATES = 16
 };
 
 struct held {
@@ -70,6 +80,7 @@ struct op {
     char words[3][16];
     bool again;               /* a request that was sent before */
     uint32_t jobs[KEYS_JOBS]; /* the model's numbers of what came of it */
+    uint32_t update, number;  /* what is changed, see world_notes.c */
     uint8_t only;             /* LEASE: this handler, and 1; 0: any */
     /* of a lease, see world_crew.c */
     uint8_t worker, session, queue2; /* and 1; 0: none */
@@ -108,6 +119,7 @@ struct world {
     struct keys *keys; /* NULL: a world without keys */
     struct op asked[ASKED_MAX];
     uint32_t asked_n;
+    bool notes;            /* a world whose workers note things down */
     uint32_t owners;       /* so many have jobs */
     struct clocks *clocks; /* NULL: a world without schedules */
     uint32_t region;       /* where the clock is about to change */
@@ -199,6 +211,17 @@ bool crew_tick(struct world *w);
 enum err crew_run(struct world *w);
 void crew_idle(struct world *w);
 void crew_leave(struct world *w, bool crashed);
+
+/* --- world_notes.c ------------------------------------------------------- */
+
+void notes_draw(struct world *w, struct op *op);
+enum err notes_run(struct world *w, struct op *op);
+/* Does a lease, or GET, show what was noted down? */
+void notes_leased(struct world *w, const struct op *op, uint32_t k,
+                  const struct lease_view *v);
+void notes_seen(struct world *w, const struct op *op, const struct job_view *v);
+void update_draw(struct world *w, struct op *op);
+enum err update_run(struct world *w, struct op *op);
 
 /* --- world_keys.c -------------------------------------------------------- */
 

@@ -170,6 +170,8 @@ enum err look_at(struct world *w, struct op *op)
         return rc;
     note(w, op->k, rc == ERR_OK ? (uint64_t)v.state : 100 + (uint64_t)rc);
     violate(w, op, model_seen(w->model, op->k, rc, &v, w->now));
+    if (rc == ERR_OK)
+        notes_seen(w, op, &v);
     return ERR_OK;
 }
 
