@@ -1,22 +1,26 @@
 /* The simulation: the engine on a disk in memory, with a virtual clock, clients
  * that misbehave and crashes that lose the unsynced suffix. A third of the
  * seeds have schedules, around a change of some zone's clock, and a wall clock
- * that is set forwards and backwards.
+ * that is set forwards and backwards. Each of the others draws what else it
+ * has: limits, keys, workers in line, notes and changes.
  *
  *   belfry-sim [--seeds n] [--first seed] [--ops n]   each seed runs twice, and
  *                                                     both must agree
- *   belfry-sim --seed s [--ops n] [--trace]           one, to repeat a failure
+ *   belfry-sim --seed s [--ops n] [--skip 3,7-9] [--trace]
+ *                                                     one, to repeat a failure
  *   belfry-sim --year | --days n                      a calm year, or about
  *                                              n days, of some 1,000 operations
  *                                              an hour, timed
  *
- * A failing seed prints the line that repeats it, cut to the first violation.
+ * A failing seed prints the line that repeats it, cut behind the first
+ * violation and without the operations that it does not need.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "shrink.h"
 #include "world.h"
 
 static int run_one(struct world_options o)
@@ -24,21 +28,11 @@ static int run_one(struct world_options o)
     struct world_report a, b;
     world_run(&o, &a);
     if (a.violation[0] != '\0') {
-        /* Fewer operations that still fail are easier to read. */
-        uint32_t lo = 1, hi = o.ops;
-        while (lo < hi && !o.trace) {
-            struct world_options less = o;
-            less.ops = lo + (hi - lo) / 2;
-            world_run(&less, &b);
-            if (b.violation[0] != '\0')
-                hi = less.ops;
-            else
-                lo = less.ops + 1;
-        }
-        (void)printf("seed %llu: %s\n  repeat: belfry-sim --seed %llu --ops "
-                     "%u --trace\n",
-                     (unsigned long long)o.seed, a.violation,
-                     (unsigned long long)o.seed, hi);
+        (void)printf("seed %llu: %s\n", (unsigned long long)o.seed,
+                     a.violation);
+        if (!o.trace)
+            shrink(&o);
+        shrink_print(&o);
         return 1;
     }
     world_run(&o, &b);
@@ -97,6 +91,8 @@ int main(int argc, char **argv)
             first = n;
         else if (strcmp(argv[i], "--ops") == 0)
             o.ops = (uint32_t)n;
+        else if (strcmp(argv[i], "--skip") == 0 && shrink_parse(&o, v))
+            ;
         else if (strcmp(argv[i], "--seed") == 0) {
             one = true;
             first = n;

@@ -209,7 +209,10 @@ static void op_start(struct world *w, enum op_kind kind)
     trace(w, "op %llu kind %d queue %d job %u token %.*s",
           (unsigned long long)w->r->ops, (int)kind, op->queue, op->k,
           (int)op->held.len, op->held.text);
-    world_op_run(w, op);
+    if (world_skips(w->o, w->r->ops))
+        world_op_free(w, op); /* as if its client had thought better of it */
+    else
+        world_op_run(w, op);
 }
 
 static enum op_kind pick(struct world *w)

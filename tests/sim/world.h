@@ -18,13 +18,22 @@
 #include "util/list.h"
 #include "util/rng.h"
 
+#define SKIPS 4096
+
 struct world_options {
     uint64_t seed;
     uint32_t ops;     /* after so many the world is drained and judged */
     bool calm;        /* no crashes, no slow disk, no steps of the clock */
     uint64_t pace_ms; /* mean time between ops; 0: drawn from the seed */
     bool trace;       /* print every operation */
+    uint8_t skip[SKIPS / 8]; /* a bit per operation that is left out */
 };
+
+/* Is operation `number`, from 1 on, left out? */
+static inline bool world_skips(const struct world_options *o, uint64_t number)
+{
+    return number < SKIPS && (o->skip[number / 8] >> number % 8 & 1) != 0;
+}
 
 struct world_report {
     uint64_t hash; /* of everything that was answered */
