@@ -310,8 +310,10 @@ static enum err write_generation(struct rocks *r, const struct generation *g,
                                  struct errbuf *e)
 {
     char *message = NULL;
-    if (rocks_file_waits(r, g) && is_calm(r))
+    if (rocks_file_waits(r, g) && is_calm(r)) {
         flush(r);
+        go_inside(r);
+    }
     enum err rc = rocks_file_rows(r, g, e);
     if (rc != ERR_OK)
         return rc;
