@@ -43,7 +43,7 @@ class Client:
     """Blocking, RESP2. An error reply is returned as a Refused, not raised,
     so that pipelines stay in step; call() raises it."""
 
-    def __init__(self, port, timeout=20):
+    def __init__(self, port, timeout=60):
         self.buf = b""
         self.at = 0
         try:
