@@ -51,8 +51,7 @@ static inline uint64_t bulk_bits(struct slice s)
     return s.len;
 }
 
-/* The fields of a lease in their order: FIELD(length of the name, name, value).
- */
+/* The fields in their order: FIELD(length of the name, name, value). */
 #define HEAD_FIELDS(FIELD)                                            \
     FIELD(5, token, reply_bulk(r, v->token))                          \
     FIELD(2, id, reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN))) \
@@ -65,18 +64,24 @@ static inline uint64_t bulk_bits(struct slice s)
     FIELD(8, priority, reply_int(r, v->priority))                     \
     FIELD(10, created_ms, reply_int(r, (int64_t)v->created_ms))       \
     FIELD(8, lease_ms, reply_int(r, (int64_t)v->lease_ms))
-/* Most jobs have none of these: FIELD(length, name, kind of value). */
-#define RARE_FIELDS(FIELD)       \
+/* Most jobs have none of these, or an owner alone: FIELD(length, name, kind of
+ * value). */
+#define RARE_BEFORE(FIELD)       \
     FIELD(10, timeout_ms, time)  \
     FIELD(11, deadline_ms, time) \
-    FIELD(4, name, bulk)         \
-    FIELD(5, owner, bulk)        \
-    FIELD(10, checkpoint, bulk)  \
-    FIELD(4, meta, bulk)         \
-    FIELD(5, trace, bulk)        \
-    FIELD(8, schedule, bulk)     \
-    FIELD(10, nominal_ms, time)  \
+    FIELD(4, name, bulk)
+#define RARE_OWNER(FIELD) FIELD(5, owner, bulk)
+#define RARE_BEHIND(FIELD)      \
+    FIELD(10, checkpoint, bulk) \
+    FIELD(4, meta, bulk)        \
+    FIELD(5, trace, bulk)       \
+    FIELD(8, schedule, bulk)    \
+    FIELD(10, nominal_ms, time) \
     FIELD(10, occurrence, time)
+#define RARE_FIELDS(FIELD) \
+    RARE_BEFORE(FIELD)     \
+    RARE_OWNER(FIELD)      \
+    RARE_BEHIND(FIELD)
 
 #define AS_ENUM(len, name, value) FIELD_##name,
 enum { HEAD_FIELDS(AS_ENUM) HEAD_N };
@@ -89,9 +94,10 @@ static const char *const field_names[] = {HEAD_FIELDS(AS_NAME)
 
 #define AS_BITS(len, name, kind) | kind##_bits(v->name)
 
+/* None of the rare ones, but perhaps an owner. */
 static bool is_plain(const struct lease_view *v)
 {
-    return (0 RARE_FIELDS(AS_BITS)) == 0;
+    return (0 RARE_BEFORE(AS_BITS) RARE_BEHIND(AS_BITS)) == 0;
 }
 
 /* Names stand ready made: writing the same ones again and again was a visible
@@ -99,15 +105,15 @@ static bool is_plain(const struct lease_view *v)
 #define AS_NULL_2(len, name, value) "$" #len "\r\n" #name "\r\n$-1\r\n"
 #define AS_NULL_3(len, name, value) "$" #len "\r\n" #name "\r\n_\r\n"
 
-static void reply_plain_end(struct reply *r)
-{
-    static const char two[] = RARE_FIELDS(AS_NULL_2);
-    static const char three[] = RARE_FIELDS(AS_NULL_3);
-    if (r->proto < 3)
-        reply_raw(r, two, sizeof(two) - 1);
-    else
-        reply_raw(r, three, sizeof(three) - 1);
-}
+#define REPLY_NULLS(r, FIELDS)                          \
+    do {                                                \
+        static const char two_[] = FIELDS(AS_NULL_2);   \
+        static const char three_[] = FIELDS(AS_NULL_3); \
+        if ((r)->proto < 3)                             \
+            reply_raw(r, two_, sizeof(two_) - 1);       \
+        else                                            \
+            reply_raw(r, three_, sizeof(three_) - 1);   \
+    } while (0)
 
 #define AS_REPLY(len, name, value)                                 \
     if ((fields & (uint32_t)1 << FIELD_##name) != 0) {             \
@@ -131,6 +137,18 @@ static void reply_rare(struct reply *r, const struct lease_view *v,
     RARE_FIELDS(AS_RARE_REPLY)
 }
 
+static void reply_plain_end(struct reply *r, const struct lease_view *v)
+{
+    const uint32_t fields = ALL_FIELDS;
+    if (v->owner.len == 0) {
+        REPLY_NULLS(r, RARE_FIELDS);
+        return;
+    }
+    REPLY_NULLS(r, RARE_BEFORE);
+    RARE_OWNER(AS_RARE_REPLY)
+    REPLY_NULLS(r, RARE_BEHIND);
+}
+
 static void reply_one(void *ud, const struct lease_view *v)
 {
     struct reply_job *rj = ud;
@@ -147,7 +165,7 @@ static void reply_one(void *ud, const struct lease_view *v)
     }
     reply_head(r, v, ALL_FIELDS);
     if (is_plain(v))
-        reply_plain_end(r);
+        reply_plain_end(r, v);
     else
         reply_rare(r, v, ALL_FIELDS);
 }
