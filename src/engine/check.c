@@ -269,22 +269,22 @@ static void check_heaps(struct tally *t, const struct part *p)
     const struct strand *s = p->strand;
     const struct queue *q = s->queue;
     uint32_t working = 0;
-    if (heap_in(&p->in_strand) != (p->lanes.len > 0))
+    if (line_in(&p->in_strand) != (p->lanes.len > 0))
         violated(t, "a part stands in its strand without work, or not with it",
                  NULL);
-    if ((strand_works(s) && heap_in(&s->in_open) != s->handler->open) ||
+    if ((strand_works(s) && line_in(&s->in_open) != s->handler->open) ||
         list_linked(&s->in_queue) != (s->parts.len > 0))
         violated(t, "a strand stands in its queue without work, or not with it",
                  NULL);
     LIST_FOR (it, &p->share->parts) {
         const struct part *other = CONTAINER_OF(it, struct part, in_share);
-        working += heap_in(&other->in_strand) && !part_dead(other);
+        working += line_in(&other->in_strand) && !part_dead(other);
     }
     if (working != (p->share->purged == q->purged ? p->share->working : 0))
         violated(t, "the parts of a share are miscounted", NULL);
     heap_check(&p->lanes);
-    heap_check(&s->parts);
-    heap_check(&q->open);
+    line_check(&s->parts);
+    line_check(&q->open);
 }
 
 /* Every member has its row; a complete window has as many as there are rows. */
@@ -405,7 +405,7 @@ enum err engine_check(struct engine *e, struct errbuf *err)
         check_limits(&t);
     leases_check(e);
     window_check(&e->due);
-    if (t.rc == ERR_OK && rows_of(&t, FAMILY_RUNS) != e->leases_len)
+    if (t.rc == ERR_OK && rows_of(&t, FAMILY_RUNS) != e->leases.len)
         violated(&t, "leases and rows of runs differ in number", NULL);
     if (t.rc == ERR_OK && t.jobs != e->stats.jobs_live)
         violated(&t, "the number of live jobs is wrong", NULL);

@@ -79,8 +79,7 @@ static void free_job(struct map_node *n, void *ud)
     struct engine *e = ud;
     struct job *j = CONTAINER_OF(n, struct job, by_id);
     j->in_window = false;
-    j->by_deadline.index = 0;
-    list_init(&j->in_turn);
+    j->by_deadline = (struct line_node){0};
     job_free(e, j);
 }
 

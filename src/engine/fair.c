@@ -14,14 +14,14 @@
  * that is not fair has a single share.
  *
  * What a worker may have depends on the handler, and so does what is closed. So
- * the heaps are of strands: a worker's best job is the best of its handlers'
+ * the lines are of strands: a worker's best job is the best of its handlers'
  * strands, and a handler that is paused takes its strands out of their queues,
  * however many owners stand in them.
  *
  * A purge touches none of it: what stands here then is dead from one moment to
- * the next, all of a queue. In each heap what is dead comes behind what is not,
- * and is equal among itself, so the heaps are right as they are; a chore takes
- * the dead out later (purge.c).
+ * the next, all of a queue. In each line and heap what is dead comes behind
+ * what is not, and is equal among itself, so all are right as they are; a chore
+ * takes the dead out later (purge.c).
  */
 #include "engine/core.h"
 
@@ -88,8 +88,8 @@ static bool lane_less(const struct heap_node *a, const struct heap_node *b)
 
 bool part_less(const struct heap_node *a, const struct heap_node *b)
 {
-    const struct part *x = CONTAINER_OF(a, struct part, in_strand);
-    const struct part *y = CONTAINER_OF(b, struct part, in_strand);
+    const struct part *x = CONTAINER_OF(a, struct part, in_strand.in_heap);
+    const struct part *y = CONTAINER_OF(b, struct part, in_strand.in_heap);
     if (part_dead(x) || part_dead(y))
         return !part_dead(x);
     if (x->band != y->band)
@@ -103,9 +103,10 @@ bool part_less(const struct heap_node *a, const struct heap_node *b)
 
 bool strand_less(const struct heap_node *a, const struct heap_node *b)
 {
-    const struct strand *x = CONTAINER_OF(a, struct strand, in_open);
-    const struct strand *y = CONTAINER_OF(b, struct strand, in_open);
-    return part_less(heap_top(&x->parts), heap_top(&y->parts));
+    const struct strand *x = CONTAINER_OF(a, struct strand, in_open.in_heap);
+    const struct strand *y = CONTAINER_OF(b, struct strand, in_open.in_heap);
+    return part_less(&line_top(&x->parts)->in_heap,
+                     &line_top(&y->parts)->in_heap);
 }
 
 /* The band and the order of the best job; one band under aging. */
@@ -120,19 +121,19 @@ static void look_at_head(struct part *p)
 
 bool strand_works(const struct strand *s)
 {
-    return s->parts.len > 0 && !part_dead(CONTAINER_OF(heap_top(&s->parts),
+    return s->parts.len > 0 && !part_dead(CONTAINER_OF(line_top(&s->parts),
                                                        struct part, in_strand));
 }
 
 void strand_update(struct strand *s)
 {
-    struct heap *open = &s->queue->open;
+    struct line *open = &s->queue->open;
     if (!strand_works(s) || !s->handler->open)
-        heap_remove(open, &s->in_open);
-    else if (heap_in(&s->in_open))
-        heap_changed(open, &s->in_open);
+        line_remove(open, &s->in_open);
+    else if (line_in(&s->in_open))
+        line_changed(open, &s->in_open);
     else
-        heap_add(open, &s->in_open);
+        line_add(open, &s->in_open);
 }
 
 static void share_arrive(struct share *s)
@@ -161,20 +162,20 @@ static void share_count(struct share *s, bool worked, bool works)
 void part_update(struct part *p)
 {
     struct share *s = p->share;
-    struct heap *parts = &p->strand->parts;
-    bool was = heap_in(&p->in_strand), is = p->lanes.len > 0;
+    struct line *parts = &p->strand->parts;
+    bool was = line_in(&p->in_strand), is = p->lanes.len > 0;
     bool worked = was && !part_dead(p);
     if (is)
         look_at_head(p);
     share_count(s, worked, is && !part_dead(p));
     if (is && was) {
-        heap_changed(parts, &p->in_strand);
+        line_changed(parts, &p->in_strand);
     } else if (is) {
-        heap_add(parts, &p->in_strand);
+        line_add(parts, &p->in_strand);
         if (parts->len == 1)
             list_append(&s->queue->strands, &p->strand->in_queue);
     } else if (was) {
-        heap_remove(parts, &p->in_strand);
+        line_remove(parts, &p->in_strand);
         if (parts->len == 0)
             list_remove(&p->strand->in_queue);
     }
@@ -198,13 +199,13 @@ void part_reorder(struct part *p)
 
 void strand_reorder(struct strand *s)
 {
-    for (size_t i = 0; i < s->parts.len; i++) {
-        struct part *p =
-            CONTAINER_OF(s->parts.nodes[i], struct part, in_strand);
+    struct line_node *n = NULL;
+    while ((n = line_next(&s->parts, n)) != NULL) {
+        struct part *p = CONTAINER_OF(n, struct part, in_strand);
         rank_lanes(p);
         look_at_head(p);
     }
-    heap_rebuild(&s->parts);
+    line_rebuild(&s->parts);
 }
 
 /* --- made ---------------------------------------------------------------- */
@@ -243,7 +244,7 @@ static struct strand *strand_for(struct engine *e, struct queue *q,
     s = NEW(struct strand);
     s->queue = q;
     s->handler = h;
-    heap_init(&s->parts, part_less);
+    line_init(&s->parts, part_less);
     list_append(&h->strands, &s->in_handler);
     map_add(&e->strands_by_what, &s->by_what, hash_of(q, h->set.id));
     return s;
@@ -280,7 +281,7 @@ static void strand_free(struct map_node *n, void *ud)
 {
     (void)ud;
     struct strand *s = CONTAINER_OF(n, struct strand, by_what);
-    heap_release(&s->parts);
+    line_release(&s->parts);
     mem_free(s);
 }
 
@@ -302,7 +303,7 @@ void shares_free(struct engine *e)
 
 /* --- served -------------------------------------------------------------- */
 
-/* Its time changes in several heaps at once, and a heap bears one changed
+/* Its time changes in several lines at once, and a line bears one changed
  * member: so out with its parts, and in again. Among themselves the parts of
  * one share do not move. */
 static bool must_leave(const struct share *s)
@@ -314,10 +315,10 @@ static void leave(struct share *s)
 {
     LIST_FOR (it, &s->parts) {
         struct part *p = CONTAINER_OF(it, struct part, in_share);
-        if (!heap_in(&p->in_strand))
+        if (!line_in(&p->in_strand))
             continue;
-        heap_remove(&s->queue->open, &p->strand->in_open);
-        heap_remove(&p->strand->parts, &p->in_strand);
+        line_remove(&s->queue->open, &p->strand->in_open);
+        line_remove(&p->strand->parts, &p->in_strand);
         strand_update(p->strand);
     }
 }
@@ -328,7 +329,7 @@ static void come_back(struct share *s)
         struct part *p = CONTAINER_OF(it, struct part, in_share);
         if (p->lanes.len == 0)
             continue;
-        heap_add(&p->strand->parts, &p->in_strand);
+        line_add(&p->strand->parts, &p->in_strand);
         strand_update(p->strand);
     }
 }

@@ -305,7 +305,7 @@ void job_free(struct engine *e, struct job *j)
 {
     CHECK_OBJ(j, JOB);
     ASSERT(!j->in_window);
-    ASSERT(!heap_in(&j->by_deadline) && !list_linked(&j->in_turn));
+    ASSERT(!line_in(&j->by_deadline));
     map_remove(&e->jobs, &j->by_id);
     if (j->row_cap > 0)
         mem_free(j->row);

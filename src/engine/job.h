@@ -28,7 +28,7 @@
 #include "engine/engine.h"
 #include "engine/records.h"
 #include "util/buf.h"
-#include "util/heap.h"
+#include "util/line.h"
 #include "util/list.h"
 #include "util/map.h"
 
@@ -63,8 +63,7 @@ struct job {
     uint64_t keep;         /* 0: the queue's, else ms + 1 */
 
     /* the lease, if running (see lease.h) */
-    struct heap_node by_deadline; /* in this, or */
-    struct list in_turn;          /* in this */
+    struct line_node by_deadline; /* engine.leases */
     uint32_t run_flags;           /* of the runs row: enum run_flag */
     uint32_t progress;
     uint32_t e;             /* the start number in its token */

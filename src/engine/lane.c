@@ -10,7 +10,7 @@
  * Invariants:
  *  1. A lane is in its part's heap if and only if it has work (or may have:
  *     unread); of a parked one limit.h says more. A part is in its strand's
- *     heap if and only if it has such a lane, a strand in its queue's if and
+ *     line if and only if it has such a lane, a strand in its queue's if and
  *     only if it has such a part and its handler is open. A parked lane with
  *     work that stands in no heap is in its queue's list `closed`. Lanes that
  *     were purged are still in all of these, behind the others, until a chore
@@ -328,7 +328,7 @@ void handler_open(struct handler *h, bool open)
 static struct lane *strand_top(const struct strand *s)
 {
     const struct part *p =
-        CONTAINER_OF(heap_top(&s->parts), struct part, in_strand);
+        CONTAINER_OF(line_top(&s->parts), struct part, in_strand);
     return CONTAINER_OF(heap_top(&p->lanes), struct lane, in_part);
 }
 
@@ -336,8 +336,8 @@ static struct lane *strand_top(const struct strand *s)
  * aside. */
 static struct lane *pick_any(struct engine *e, const struct queue *q)
 {
-    struct heap_node *top;
-    while ((top = heap_top(&q->open)) != NULL) {
+    struct line_node *top;
+    while ((top = line_top(&q->open)) != NULL) {
         struct lane *l = strand_top(CONTAINER_OF(top, struct strand, in_open));
         if (lane_dead(l))
             return NULL;
@@ -356,7 +356,7 @@ struct lane *lane_pick(struct engine *e, struct queue *q,
         return pick_any(e, q);
     for (uint32_t i = 0; i < n; i++) {
         struct strand *s = strand_find(e, q, handlers[i]);
-        while (s != NULL && heap_in(&s->in_open)) {
+        while (s != NULL && line_in(&s->in_open)) {
             struct lane *l = strand_top(s);
             if (lane_dead(l))
                 break;
@@ -364,8 +364,8 @@ struct lane *lane_pick(struct engine *e, struct queue *q,
                 lane_update(e, l);
                 continue;
             }
-            if (best == NULL ||
-                part_less(&l->part->in_strand, &best->part->in_strand))
+            if (best == NULL || part_less(&l->part->in_strand.in_heap,
+                                          &best->part->in_strand.in_heap))
                 best = l;
             break;
         }
@@ -381,9 +381,9 @@ static bool are_many(const struct queue *q)
     size_t n = 0;
     LIST_FOR (it, &q->strands) {
         const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
-        for (size_t i = 0; i < s->parts.len && n <= REORDER_LANES; i++)
-            n += CONTAINER_OF(s->parts.nodes[i], struct part, in_strand)
-                     ->lanes.len;
+        const struct line_node *at = NULL;
+        while (n <= REORDER_LANES && (at = line_next(&s->parts, at)) != NULL)
+            n += CONTAINER_OF(at, struct part, in_strand)->lanes.len;
     }
     return n > REORDER_LANES;
 }
@@ -398,7 +398,7 @@ void lanes_reorder(struct engine *e, struct queue *q)
     }
     LIST_FOR (it, &q->strands)
         strand_reorder(CONTAINER_OF(it, struct strand, in_queue));
-    heap_rebuild(&q->open);
+    line_rebuild(&q->open);
 }
 
 bool lanes_reorder_step(struct engine *e)
@@ -435,25 +435,19 @@ static uint32_t lanes_below(const struct heap *lanes, size_t i,
     return lanes_below(lanes, 2 * i + 2, out, n, most);
 }
 
-static uint32_t parts_below(const struct heap *parts, size_t i,
-                            struct lane **out, uint32_t n, uint32_t most)
-{
-    if (i >= parts->len || n == most)
-        return n;
-    struct part *p = CONTAINER_OF(parts->nodes[i], struct part, in_strand);
-    if (part_dead(p))
-        return n;
-    n = lanes_below(&p->lanes, 0, out, n, most);
-    n = parts_below(parts, 2 * i + 1, out, n, most);
-    return parts_below(parts, 2 * i + 2, out, n, most);
-}
-
 uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most)
 {
     uint32_t n = 0;
     LIST_FOR (it, &q->strands) {
         const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
-        n = parts_below(&s->parts, 0, out, n, most);
+        const struct line_node *at = line_next(&s->parts, NULL);
+        while (at != NULL && n < most) {
+            const struct part *p = CONTAINER_OF(at, struct part, in_strand);
+            bool dead = part_dead(p);
+            if (!dead)
+                n = lanes_below(&p->lanes, 0, out, n, most);
+            at = dead ? line_past(&s->parts, at) : line_next(&s->parts, at);
+        }
     }
     return n;
 }

@@ -56,8 +56,8 @@ void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
 void lane_take(struct engine *e, struct lane *l, struct member *m);
 void lane_remove(struct engine *e, struct job *j);
 void lane_touch(struct engine *e, struct lane *l);
-/* The queue's order has changed: all its heaps anew, in slices if there are
- * many lanes. Until then some compete by what they were before. */
+/* The queue's order has changed: all its lines and heaps anew, in slices if
+ * there are many lanes. Until then some compete by what they were before. */
 void lanes_reorder(struct engine *e, struct queue *q);
 bool lanes_reorder_step(struct engine *e); /* true: there is more */
 /* The best lane of the queue that is open and not empty, for one of the

@@ -9,60 +9,32 @@
 
 static bool reap_less(const struct heap_node *a, const struct heap_node *b)
 {
-    return CONTAINER_OF(a, struct job, by_deadline)->reap_mono_ms <
-           CONTAINER_OF(b, struct job, by_deadline)->reap_mono_ms;
+    return CONTAINER_OF(a, struct job, by_deadline.in_heap)->reap_mono_ms <
+           CONTAINER_OF(b, struct job, by_deadline.in_heap)->reap_mono_ms;
 }
 
 void leases_init(struct engine *e)
 {
-    heap_init(&e->leases, reap_less);
-    list_init(&e->leases_in_turn);
+    line_init(&e->leases, reap_less);
 }
 
 void leases_free(struct engine *e)
 {
-    heap_release(&e->leases);
-}
-
-static void table_add(struct engine *e, struct job *j)
-{
-    struct list *last = e->leases_in_turn.prev;
-    if (last == &e->leases_in_turn ||
-        CONTAINER_OF(last, struct job, in_turn)->reap_mono_ms <=
-            j->reap_mono_ms)
-        list_append(&e->leases_in_turn, &j->in_turn);
-    else
-        heap_add(&e->leases, &j->by_deadline);
-    e->leases_len++;
-}
-
-static void table_remove(struct engine *e, struct job *j)
-{
-    list_remove(&j->in_turn);
-    heap_remove(&e->leases, &j->by_deadline);
-    e->leases_len--;
+    line_release(&e->leases);
 }
 
 /* The lease that ends next, or NULL. */
 static struct job *table_first(const struct engine *e)
 {
-    struct list *it = list_first(&e->leases_in_turn);
-    struct heap_node *top = heap_top(&e->leases);
-    struct job *turn =
-        it == NULL ? NULL : CONTAINER_OF(it, struct job, in_turn);
-    struct job *other =
-        top == NULL ? NULL : CONTAINER_OF(top, struct job, by_deadline);
-    if (turn == NULL || other == NULL)
-        return turn == NULL ? other : turn;
-    return other->reap_mono_ms < turn->reap_mono_ms ? other : turn;
+    struct line_node *top = line_top(&e->leases);
+    return top == NULL ? NULL : CONTAINER_OF(top, struct job, by_deadline);
 }
 
 void leases_each(const struct engine *e, leases_fn fn, void *ud)
 {
-    LIST_FOR (it, &e->leases_in_turn)
-        fn(CONTAINER_OF(it, struct job, in_turn), ud);
-    for (size_t i = 0; i < e->leases.len; i++)
-        fn(CONTAINER_OF(e->leases.nodes[i], struct job, by_deadline), ud);
+    struct line_node *n = NULL;
+    while ((n = line_next(&e->leases, n)) != NULL)
+        fn(CONTAINER_OF(n, struct job, by_deadline), ud);
 }
 
 static void leave(const struct job *j, void *ud)
@@ -79,16 +51,7 @@ void leases_leave_dead_lanes(struct engine *e, const struct queue *q)
 
 void leases_check(const struct engine *e)
 {
-    uint64_t last = 0;
-    size_t n = e->leases.len;
-    heap_check(&e->leases);
-    LIST_FOR (it, &e->leases_in_turn) {
-        const struct job *j = CONTAINER_OF(it, struct job, in_turn);
-        ASSERT(j->reap_mono_ms >= last && !heap_in(&j->by_deadline));
-        last = j->reap_mono_ms;
-        n++;
-    }
-    ASSERT(n == e->leases_len);
+    line_check(&e->leases);
 }
 
 /* --- tokens -------------------------------------------------------------- */
@@ -275,7 +238,7 @@ void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
     limits_hold(e, j, now);
     run_store(e, j, j->n == 1 && (j->flags & JOBF_MOVED) == 0);
     set_deadline(j, now);
-    table_add(e, j);
+    line_add(&e->leases, &j->by_deadline);
 }
 
 void lease_end(struct engine *e, struct job *j, struct now now)
@@ -283,7 +246,7 @@ void lease_end(struct engine *e, struct job *j, struct now now)
     ASSERT(j->state == JOB_RUNNING);
     struct key k;
     store_del(e->store, FAMILY_RUNS, key_run(&k, &j->id));
-    table_remove(e, j);
+    line_remove(&e->leases, &j->by_deadline);
     if (j->worker != NULL)
         worker_remove(e, j);
     if (j->session != NULL)
@@ -300,9 +263,9 @@ void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
         j->lease_ms = lease_ms;
         run_store(e, j, false);
     }
-    table_remove(e, j);
+    line_remove(&e->leases, &j->by_deadline);
     set_deadline(j, now);
-    table_add(e, j);
+    line_add(&e->leases, &j->by_deadline);
 }
 
 void lease_store(struct engine *e, const struct job *j)
@@ -406,7 +369,7 @@ enum err lease_load_row(struct engine *e, struct slice key, struct slice value,
     }
     breaker_lease_loaded(j);
     set_deadline(j, now);
-    table_add(e, j);
+    line_add(&e->leases, &j->by_deadline);
     limits_held(e, j);
 out:
     buf_release(&worker);

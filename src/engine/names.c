@@ -216,7 +216,7 @@ static struct queue *queue_new(struct engine *e, struct slice name)
     struct queue *q = mem_zalloc_named(sizeof(*q), &name);
     q->name = name;
     q->slot = key_slot(name);
-    heap_init(&q->open, strand_less);
+    line_init(&q->open, strand_less);
     list_init(&q->strands);
     list_init(&q->waiters);
     list_init(&q->closed);
@@ -363,7 +363,7 @@ static void queue_free(struct map_node *n, void *ud)
     struct queue *q = CONTAINER_OF(n, struct queue, by_name);
     struct engine *e = ud;
     map_remove(&e->queues_by_name, &q->by_name);
-    heap_release(&q->open);
+    line_release(&q->open);
     mem_free(q);
 }
 

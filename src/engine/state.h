@@ -16,6 +16,7 @@
 #include "store/store.h"
 #include "util/buf.h"
 #include "util/heap.h"
+#include "util/line.h"
 #include "util/list.h"
 #include "util/map.h"
 #include "util/pool.h"
@@ -41,7 +42,7 @@ struct queue {
     struct rec_counts totals;
     uint64_t counts[JOB_STATES]; /* live states */
     struct list touched;         /* in engine.touched_queues */
-    struct heap open;            /* strands with work that may run */
+    struct line open;            /* strands with work that may run */
     struct list strands;         /* all with lanes: struct strand.in_queue */
     uint32_t shares_n;           /* that have work */
     struct list reordering;      /* in engine.reordering: lanes_reorder() */
@@ -106,17 +107,17 @@ struct live_block {
  * them. */
 struct strand {
     struct map_node by_what;
-    struct heap_node in_open; /* queue.open */
+    struct line_node in_open; /* queue.open */
     struct queue *queue;
     struct handler *handler;
-    struct heap parts;    /* those with lanes in them */
+    struct line parts;    /* those with lanes in them */
     uint64_t reopened_at; /* queue.virtual_now when its handler last opened */
     struct list in_queue, in_handler;
 };
 
 /* What is both of a share and of a strand. */
 struct part {
-    struct heap_node in_strand;
+    struct line_node in_strand;
     uint64_t band, head; /* of its best job, as of part_update() */
     uint32_t lane;       /* where that stands: part_dead() */
     struct share *share;
@@ -285,11 +286,7 @@ struct engine {
     uint64_t window_members;
     size_t owed_bytes; /* at most so many does engine_commit() add */
 
-    /* Deadlines mostly arrive in their order: those stand in a list, from
-     * which a lease goes at no cost, and only the others in the heap. */
-    struct list leases_in_turn; /* struct job.in_turn */
-    struct heap leases;         /* struct job.by_deadline */
-    size_t leases_len;          /* of both */
+    struct line leases; /* struct job.by_deadline */
     struct map sessions, workers, clients;
     struct heap sessions_ending;
     struct list workers_seen; /* registered, the longest silent first */

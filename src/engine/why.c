@@ -43,7 +43,7 @@ int64_t pace_estimate(const struct queue *q, const struct handler *h,
 
 /* --- place in line ------------------------------------------------------- */
 
-struct line {
+struct place {
     const struct queue *queue;
     const struct share *share; /* of one owner only, or NULL */
     uint64_t order;
@@ -54,14 +54,14 @@ struct line {
 
 /* By the queue's present formula, as lanes compete. */
 static bool stands_before(const struct lane *l, const struct member *m,
-                          const struct line *line)
+                          const struct place *line)
 {
     uint64_t order = lane_order_now(l, m);
     return order < line->order ||
            (order == line->order && id_cmp(&m->id, &line->id) < 0);
 }
 
-static void count_lane(const struct lane *l, struct line *line)
+static void count_lane(const struct lane *l, struct place *line)
 {
     uint32_t low = 0, high = l->window.len;
     /* Members are sorted; by an older formula only nearly. */
@@ -79,7 +79,7 @@ static void count_lane(const struct lane *l, struct line *line)
 
 /* Between owners the order is that of turns, so a place in a fair queue is one
  * in the owner's own line, and at least that. */
-static void count_line(const struct queue *q, struct line *line)
+static void count_line(const struct queue *q, struct place *line)
 {
     line->exact = q->shares_n <= 1;
     LIST_FOR (it, &line->share->parts) {
@@ -151,7 +151,7 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
 {
     struct queue *q = j->queue;
     struct lane *l = j->parked != NULL ? j->parked : j->lane;
-    struct line line = {.queue = q, .share = l->part->share, .id = j->id};
+    struct place line = {.queue = q, .share = l->part->share, .id = j->id};
     enum breaker_state breaker;
     struct member self = {.order = j->order,
                           .since_ms = j->since_ms & WALL_MS_MAX,

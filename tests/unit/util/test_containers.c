@@ -4,6 +4,7 @@
 #include "util/alloc.h"
 #include "util/hash.h"
 #include "util/heap.h"
+#include "util/line.h"
 #include "util/list.h"
 #include "util/map.h"
 #include "util/rng.h"
@@ -72,6 +73,151 @@ static void a_heap_gives_its_members_in_order(void **state)
     }
     assert_int_equal(n, N - N / 3);
     heap_release(&h);
+}
+
+struct waiting {
+    struct line_node node;
+    uint32_t key;
+};
+
+static bool waits_less(const struct heap_node *a, const struct heap_node *b)
+{
+    return CONTAINER_OF(a, struct waiting, node.in_heap)->key <
+           CONTAINER_OF(b, struct waiting, node.in_heap)->key;
+}
+
+static size_t line_count(const struct line *l)
+{
+    size_t n = 0;
+    for (const struct line_node *at = NULL; (at = line_next(l, at)) != NULL;)
+        n++;
+    return n;
+}
+
+/* Those below `end`, without a look at most of the others. */
+static size_t line_count_below(const struct line *l, uint32_t end)
+{
+    size_t n = 0;
+    const struct line_node *at = line_next(l, NULL);
+    while (at != NULL) {
+        bool below = CONTAINER_OF(at, struct waiting, node)->key < end;
+        n += below;
+        at = below ? line_next(l, at) : line_past(l, at);
+    }
+    return n;
+}
+
+static void a_line_gives_its_members_in_order(void **state)
+{
+    static struct waiting items[500];
+    struct rng rng;
+    struct line l;
+    (void)state;
+    rng_seed(&rng, 3);
+    line_init(&l, waits_less);
+    assert_null(line_top(&l));
+    for (uint32_t i = 0; i < 500; i++) {
+        /* Half of them in their order. */
+        items[i].key = i % 2 == 0 ? i : (uint32_t)rng_below(&rng, 500);
+        line_add(&l, &items[i].node);
+        line_check(&l);
+    }
+    assert_true(l.heap.len > 0 && l.heap.len < l.len);
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct waiting *w = &items[rng_below(&rng, 500)];
+        if (rng_below(&rng, 3) == 0) {
+            line_remove(&l, &w->node);
+            line_remove(&l, &w->node); /* a second time: nothing happens */
+            assert_false(line_in(&w->node));
+        } else {
+            w->key = (uint32_t)rng_below(&rng, 500);
+            if (line_in(&w->node))
+                line_changed(&l, &w->node);
+            else
+                line_add(&l, &w->node);
+        }
+        line_check(&l);
+        assert_int_equal(line_count(&l), l.len);
+        uint32_t end = (uint32_t)rng_below(&rng, 500);
+        size_t below = 0;
+        for (uint32_t k = 0; k < 500; k++)
+            below += line_in(&items[k].node) && items[k].key < end;
+        assert_int_equal(line_count_below(&l, end), below);
+    }
+    for (uint32_t i = 0; i < 500; i++)
+        items[i].key = 1000 - items[i].key;
+    line_rebuild(&l);
+    line_check(&l);
+    uint32_t last = 0;
+    struct line_node *top;
+    while ((top = line_top(&l)) != NULL) {
+        struct waiting *w = CONTAINER_OF(top, struct waiting, node);
+        assert_true(w->key >= last);
+        last = w->key;
+        line_remove(&l, top);
+    }
+    assert_int_equal(l.len, 0);
+    line_release(&l);
+}
+
+/* Who stands in the list goes through no heap. */
+static void those_who_take_turns_stay_out_of_the_heap(void **state)
+{
+    static struct waiting items[100];
+    struct line l;
+    (void)state;
+    line_init(&l, waits_less);
+    for (uint32_t i = 0; i < 100; i++) {
+        items[i].key = i;
+        line_add(&l, &items[i].node);
+    }
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct waiting *w = CONTAINER_OF(line_top(&l), struct waiting, node);
+        assert_ptr_equal(w, &items[i % 100]);
+        w->key += 100;
+        line_changed(&l, &w->node);
+    }
+    assert_int_equal(l.heap.len, 0);
+    line_check(&l);
+    line_release(&l);
+}
+
+static uint32_t died; /* those with lesser keys */
+
+static bool dies_less(const struct heap_node *a, const struct heap_node *b)
+{
+    uint32_t x = CONTAINER_OF(a, struct waiting, node.in_heap)->key;
+    uint32_t y = CONTAINER_OF(b, struct waiting, node.in_heap)->key;
+    if (x < died || y < died)
+        return x >= died;
+    return x < y;
+}
+
+/* As a purge does to all that stand in a queue. */
+static void a_line_bears_that_all_its_members_become_last(void **state)
+{
+    static struct waiting items[200];
+    struct rng rng;
+    struct line l;
+    (void)state;
+    died = 0;
+    rng_seed(&rng, 5);
+    line_init(&l, dies_less);
+    for (uint32_t i = 0; i < 200; i++) {
+        if (i == 100)
+            died = 1000;
+        items[i].key = 1000 * (i / 100) +
+                       (i % 2 == 0 ? i % 100 : (uint32_t)rng_below(&rng, 100));
+        line_add(&l, &items[i].node);
+        line_check(&l);
+    }
+    for (uint32_t i = 0; i < 150; i++) {
+        struct waiting *w = CONTAINER_OF(line_top(&l), struct waiting, node);
+        assert_true((w->key < died) == (i >= 100));
+        line_remove(&l, &w->node);
+        line_check(&l);
+    }
+    line_release(&l);
 }
 
 static struct item *lookup(const struct map *m, uint64_t key)
@@ -204,6 +350,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_heap_gives_its_members_in_order),
+        cmocka_unit_test(a_line_gives_its_members_in_order),
+        cmocka_unit_test(a_line_bears_that_all_its_members_become_last),
+        cmocka_unit_test(those_who_take_turns_stay_out_of_the_heap),
         cmocka_unit_test(a_map_finds_everything_while_it_grows),
         cmocka_unit_test(a_map_is_walked_once_at_any_moment_of_its_growth),
         cmocka_unit_test(members_of_equal_hash_are_told_apart),
