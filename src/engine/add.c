@@ -28,6 +28,7 @@ struct draft {
     struct queue *queue;
     struct handler *handler;
     struct owner *owner;
+    struct job_names limits; /* as far as they are in memory */
     const struct job_options *o;
     struct rec_job r;
     struct rec_more m;
@@ -188,17 +189,30 @@ static void draft_make(struct engine *e, struct draft *d,
 
 /* --- examining ----------------------------------------------------------- */
 
-static enum err examine_options(const struct engine *e,
-                                const struct job_options *o, struct now now,
-                                struct errbuf *err)
+/* What is known by its name has a good one. */
+static enum err examine_names(struct engine *e, struct draft *d,
+                              struct errbuf *err)
 {
-    enum err rc = o->given == 0 ? ERR_OK : options_check(o, now, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (o->owner.len > 0)
+    const struct job_options *o = d->o;
+    enum err rc = ERR_OK;
+    if (o->owner.len > 0 && (d->owner = owner_find(e, o->owner)) == NULL)
         rc = name_check(o->owner, "owner", err);
-    for (uint32_t i = 0; rc == ERR_OK && i < o->limits_n; i++)
-        rc = limit_name_check(o->limits[i], err);
+    if (d->owner != NULL)
+        lane_expect(d->owner->lane);
+    if (rc == ERR_OK && o->limits_n > 0 &&
+        !limits_known(e, o->limits, o->limits_n, &d->limits))
+        for (uint32_t i = 0; rc == ERR_OK && i < o->limits_n; i++)
+            rc = limit_name_check(o->limits[i], err);
+    return rc;
+}
+
+static enum err examine_options(struct engine *e, struct draft *d,
+                                struct now now, struct errbuf *err)
+{
+    const struct job_options *o = d->o;
+    enum err rc = o->given == 0 ? ERR_OK : options_check(o, now, err);
+    if (rc == ERR_OK)
+        rc = examine_names(e, d, err);
     if (rc == ERR_OK && option_given(o, JOPT_LEASE) &&
         o->lease_ms > e->config.lease_ms_max)
         rc = err_set(err, ERR_LIMIT,
@@ -420,6 +434,8 @@ static void add_one(struct engine *e, struct draft *d, struct slice payload,
     if (body)
         put_body(e, &id, payload, true);
     struct job *j = job_new(e, &id, r);
+    if (d->limits.n > 0)
+        job_names_are(j, &d->limits);
     job_born(e, j, (enum job_state)r->state);
     job_put_row(e, j, true);
     if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) != 0)
@@ -555,6 +571,7 @@ static enum err draft_place(struct engine *e, struct draft *d,
                        "there are %u lanes already "
                        "(max-lanes)",
                        (unsigned)e->config.lanes_max);
+    lane_place_expect(l);
     d->r.lane = l->id;
     d->r.order = lane_order(l, d->r.priority, d->r.since_ms);
     return ERR_OK;
@@ -655,7 +672,7 @@ enum err engine_add(struct engine *e, struct gather *g,
         options_apply(&inherited, h->defaults);
         d.o = &inherited;
     }
-    rc = examine_options(e, d.o, now, err);
+    rc = examine_options(e, &d, now, err);
     if (rc == ERR_OK)
         rc = examine_bytes(e, p, d.o, err);
     if (rc == ERR_OK && p->n > 1 && option_given(d.o, JOPT_UNIQUE))
@@ -663,8 +680,6 @@ enum err engine_add(struct engine *e, struct gather *g,
                      (unsigned)p->n);
     if (rc == ERR_OK && h != NULL)
         rc = handler_examine(h, p->payloads, p->n, err);
-    if (rc == ERR_OK && d.o->owner.len > 0)
-        d.owner = owner_find(e, d.o->owner);
     if (rc == ERR_OK)
         rc = examine_keys(e, g, &d, p, now, &theirs, &results[0], err);
     if (rc == ERR_OK && !theirs && d.replaced == NULL)

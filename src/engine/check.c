@@ -282,7 +282,7 @@ static void check_heaps(struct tally *t, const struct part *p)
     }
     if (working != (p->share->purged == q->purged ? p->share->working : 0))
         violated(t, "the parts of a share are miscounted", NULL);
-    heap_check(&p->lanes);
+    line_check(&p->lanes);
     line_check(&s->parts);
     line_check(&q->open);
 }
@@ -323,10 +323,10 @@ static void check_lane(struct tally *t, struct lane *l)
     if (l->window.complete && rows != l->window.len)
         violated(t, "a complete window lacks rows", NULL);
     bool work = !window_nothing(&l->window);
-    if (work != (heap_in(&l->in_part) || list_linked(&l->shut)))
+    if (work != (line_in(&l->in_part) || list_linked(&l->shut)))
         violated(t, "a lane stands in a heap without work, or not with it",
                  NULL);
-    if (heap_in(&l->in_part) && !list_linked(&l->queue->reordering) &&
+    if (line_in(&l->in_part) && !list_linked(&l->queue->reordering) &&
         l->rank != lane_head_order(l))
         violated(t, "a lane stands where its head was before", NULL);
     check_heaps(t, l->part);

@@ -19,9 +19,9 @@
  * however many owners stand in them.
  *
  * A purge touches none of it: what stands here then is dead from one moment to
- * the next, all of a queue. In each line and heap what is dead comes behind
- * what is not, and is equal among itself, so all are right as they are; a chore
- * takes the dead out later (purge.c).
+ * the next, all of a queue. In each line what is dead comes behind what is not,
+ * and is equal among itself, so the lines are right as they are; a chore takes
+ * the dead out later (purge.c).
  */
 #include "engine/core.h"
 
@@ -79,8 +79,8 @@ static uint64_t hash_of(const struct queue *q, uint32_t id)
 
 static bool lane_less(const struct heap_node *a, const struct heap_node *b)
 {
-    const struct lane *x = CONTAINER_OF(a, struct lane, in_part);
-    const struct lane *y = CONTAINER_OF(b, struct lane, in_part);
+    const struct lane *x = CONTAINER_OF(a, struct lane, in_part.in_heap);
+    const struct lane *y = CONTAINER_OF(b, struct lane, in_part.in_heap);
     if (lane_dead(x) || lane_dead(y))
         return !lane_dead(x);
     return x->rank < y->rank;
@@ -113,7 +113,7 @@ bool strand_less(const struct heap_node *a, const struct heap_node *b)
 static void look_at_head(struct part *p)
 {
     const struct lane *l =
-        CONTAINER_OF(heap_top(&p->lanes), struct lane, in_part);
+        CONTAINER_OF(line_top(&p->lanes), struct lane, in_part);
     p->lane = l->id;
     p->head = l->rank;
     p->band = p->strand->queue->set.order == SCHEME_AGING ? 0 : p->head >> 48;
@@ -184,11 +184,12 @@ void part_update(struct part *p)
 
 static void rank_lanes(struct part *p)
 {
-    for (size_t i = 0; i < p->lanes.len; i++) {
-        struct lane *l = CONTAINER_OF(p->lanes.nodes[i], struct lane, in_part);
+    struct line_node *n = NULL;
+    while ((n = line_next(&p->lanes, n)) != NULL) {
+        struct lane *l = CONTAINER_OF(n, struct lane, in_part);
         l->rank = lane_head_order(l);
     }
-    heap_rebuild(&p->lanes);
+    line_rebuild(&p->lanes);
 }
 
 void part_reorder(struct part *p)
@@ -262,7 +263,7 @@ struct part *part_for(struct engine *e, struct queue *q, struct handler *h,
     struct part *p = list_empty(&s->parts) ? &s->first : NEW(struct part);
     p->share = s;
     p->strand = strand_for(e, q, h);
-    heap_init(&p->lanes, lane_less);
+    line_init(&p->lanes, lane_less);
     list_append(&p->share->parts, &p->in_share);
     map_add(&e->parts_by_what, &p->by_what, hash);
     return p;
@@ -272,7 +273,7 @@ static void part_free(struct map_node *n, void *ud)
 {
     (void)ud;
     struct part *p = CONTAINER_OF(n, struct part, by_what);
-    heap_release(&p->lanes);
+    line_release(&p->lanes);
     if (p != &p->share->first)
         mem_free(p);
 }
@@ -299,6 +300,84 @@ void shares_free(struct engine *e)
     map_release(&e->strands_by_what);
     map_each(&e->shares_by_what, share_free, NULL);
     map_release(&e->shares_by_what);
+}
+
+/* --- expected ------------------------------------------------------------ */
+
+static void ask_for(const void *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const char *)at + i);
+}
+
+static struct lane *part_lane(const struct part *p)
+{
+    return CONTAINER_OF(line_top(&p->lanes), struct lane, in_part);
+}
+
+#define LANE_BYTES offsetof(struct lane, closed)
+#define SHARE_BYTES offsetof(struct share, first.lanes.heap)
+
+void lane_expect(const struct lane *l)
+{
+    if (l != NULL)
+        ask_for(l, LANE_BYTES);
+}
+
+void lane_place_expect(const struct lane *l)
+{
+    ask_for(l->part->share, SHARE_BYTES);
+    if (l->window.at != NULL)
+        ask_for(l->window.at + l->window.first + l->window.len, 1);
+}
+
+#define JOB_BYTES 512   /* what a lease looks at, payload and all */
+#define LIMIT_BYTES 128 /* what a slot is taken from */
+#define EXPECT                                              \
+    4 /* parts on their way, each one step further than the \
+         one behind it: part, lane, window, job, limits */
+
+static void expect_job(const struct window *w, uint32_t i)
+{
+    if (w->len > i && window_at(w, i)->job != NULL)
+        ask_for(window_at(w, i)->job, JOB_BYTES);
+}
+
+static void expect_limits(const struct window *w, uint32_t i)
+{
+    const struct job *j = w->len > i ? window_at(w, i)->job : NULL;
+    for (uint32_t k = 0; j != NULL && k < j->names_n; k++)
+        ask_for(j->names[k], LIMIT_BYTES);
+}
+
+/* Where there is one share its lane has all of them; else each share's turn is
+ * a part, a lane, a window and a job that nobody has looked at since the job
+ * was added. */
+void strand_expect(const struct strand *s)
+{
+    const struct list *turn = &s->parts.in_turn, *at = turn->next;
+    const struct part *next[EXPECT] = {NULL};
+    if (s->parts.len == 1) {
+        const struct part *p =
+            CONTAINER_OF(line_top(&s->parts), struct part, in_strand);
+        const struct window *w = &part_lane(p)->window;
+        expect_job(w, 2);
+        expect_limits(w, 1);
+        return;
+    }
+    for (int i = 0; i < EXPECT && at != turn; i++, at = at->next)
+        next[i] = CONTAINER_OF(at, struct part, in_strand.in_turn);
+    if (at != turn)
+        ask_for(CONTAINER_OF(at, struct share, first.in_strand.in_turn),
+                SHARE_BYTES);
+    if (next[3] != NULL)
+        lane_expect(part_lane(next[3]));
+    if (next[2] != NULL)
+        ask_for(window_head(&part_lane(next[2])->window), 1);
+    if (next[1] != NULL)
+        expect_job(&part_lane(next[1])->window, 0);
+    if (next[0] != NULL)
+        expect_limits(&part_lane(next[0])->window, 0);
 }
 
 /* --- served -------------------------------------------------------------- */

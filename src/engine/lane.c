@@ -8,7 +8,7 @@
  *      lease   --> head of the window; refill from the bound when it runs out
  *
  * Invariants:
- *  1. A lane is in its part's heap if and only if it has work (or may have:
+ *  1. A lane is in its part's line if and only if it has work (or may have:
  *     unread); of a parked one limit.h says more. A part is in its strand's
  *     line if and only if it has such a lane, a strand in its queue's if and
  *     only if it has such a part and its handler is open. A parked lane with
@@ -193,8 +193,9 @@ static struct lane *lane_found(struct engine *e, struct queue *q,
     if (o == NULL && q->default_lane != NULL && q->default_handler == h)
         return q->default_lane;
     struct lane_key k = {q, h, o, q->set.order, age_of(q)};
-    if (o != NULL && o->lane != NULL && lane_is(&o->lane->by_what, &k))
-        return o->lane;
+    struct lane **last = o == NULL ? &h->lane : &o->lane;
+    if (*last != NULL && lane_is(&(*last)->by_what, &k))
+        return *last;
     struct map_node *n = map_get(&e->lanes_by_what, lane_hash(&k), &k);
     struct lane *l;
     if (n != NULL) {
@@ -206,14 +207,11 @@ static struct lane *lane_found(struct engine *e, struct queue *q,
         l->head_stored = l->last_taken = UINT64_MAX;
         lane_store(e, l, true);
     }
-    if (o == NULL) {
+    *last = l;
+    if (o == NULL)
         q->default_lane = l;
+    if (o == NULL || q->default_lane == NULL)
         q->default_handler = h;
-    } else {
-        o->lane = l;
-        if (q->default_lane == NULL)
-            q->default_handler = h;
-    }
     return l;
 }
 
@@ -293,7 +291,7 @@ static void lane_closed(struct lane *l, bool closed)
 
 void lane_update(struct engine *e, struct lane *l)
 {
-    struct heap *lanes = &l->part->lanes;
+    struct line *lanes = &l->part->lanes;
     bool work = !window_nothing(&l->window) && !lane_dead(l);
     if (l->limit != NULL) {
         bool any = work;
@@ -303,11 +301,11 @@ void lane_update(struct engine *e, struct lane *l)
     if (work)
         l->rank = lane_head_order(l);
     if (!work)
-        heap_remove(lanes, &l->in_part);
-    else if (heap_in(&l->in_part))
-        heap_changed(lanes, &l->in_part);
+        line_remove(lanes, &l->in_part);
+    else if (line_in(&l->in_part))
+        line_changed(lanes, &l->in_part);
     else
-        heap_add(lanes, &l->in_part);
+        line_add(lanes, &l->in_part);
     part_update(l->part);
 }
 
@@ -329,7 +327,7 @@ static struct lane *strand_top(const struct strand *s)
 {
     const struct part *p =
         CONTAINER_OF(line_top(&s->parts), struct part, in_strand);
-    return CONTAINER_OF(heap_top(&p->lanes), struct lane, in_part);
+    return CONTAINER_OF(line_top(&p->lanes), struct lane, in_part);
 }
 
 /* The best strand; parked lanes whose name was closed meanwhile are put
@@ -421,18 +419,19 @@ bool lanes_reorder_step(struct engine *e)
     return !list_empty(&e->reordering);
 }
 
-/* In a heap what is dead stands below what is not: it ends the way down. */
-static uint32_t lanes_below(const struct heap *lanes, size_t i,
-                            struct lane **out, uint32_t n, uint32_t most)
+/* In a line what is dead stands behind what is not, and is left out. */
+static uint32_t lanes_in(const struct part *p, struct lane **out, uint32_t n,
+                         uint32_t most)
 {
-    if (i >= lanes->len || n == most)
-        return n;
-    struct lane *l = CONTAINER_OF(lanes->nodes[i], struct lane, in_part);
-    if (lane_dead(l))
-        return n;
-    out[n++] = l;
-    n = lanes_below(lanes, 2 * i + 1, out, n, most);
-    return lanes_below(lanes, 2 * i + 2, out, n, most);
+    const struct line_node *at = line_next(&p->lanes, NULL);
+    while (at != NULL && n < most) {
+        struct lane *l = CONTAINER_OF(at, struct lane, in_part);
+        bool dead = lane_dead(l);
+        if (!dead)
+            out[n++] = l;
+        at = dead ? line_past(&p->lanes, at) : line_next(&p->lanes, at);
+    }
+    return n;
 }
 
 uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most)
@@ -445,7 +444,7 @@ uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most)
             const struct part *p = CONTAINER_OF(at, struct part, in_strand);
             bool dead = part_dead(p);
             if (!dead)
-                n = lanes_below(&p->lanes, 0, out, n, most);
+                n = lanes_in(p, out, n, most);
             at = dead ? line_past(&s->parts, at) : line_next(&s->parts, at);
         }
     }
@@ -478,7 +477,7 @@ void lane_free(struct engine *e, struct lane *l)
     char name[4];
     struct key k;
     ASSERT(lane_dead(l) && window_nothing(&l->window));
-    ASSERT(!heap_in(&l->in_part));
+    ASSERT(!line_in(&l->in_part));
     store_del(e->store, FAMILY_NAMED,
               key_named(&k, NAMED_LANE, name_u32(l->id, name)));
     list_remove(&l->closed);
@@ -486,6 +485,8 @@ void lane_free(struct engine *e, struct lane *l)
     map_remove(&e->lanes_by_what, &l->by_what);
     if (l->owner != NULL && l->owner->lane == l)
         l->owner->lane = NULL;
+    if (l->handler->lane == l)
+        l->handler->lane = NULL;
     window_release(&l->window);
     e->lanes[l->id] = NULL;
     e->stats.lanes--;

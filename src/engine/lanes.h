@@ -11,7 +11,7 @@ static inline bool lane_dead(const struct lane *l)
     return l->id <= l->queue->purged;
 }
 
-/* All that stand in its heap are purged, or none does. */
+/* All that stand in its line are purged, or none does. */
 static inline bool part_dead(const struct part *p)
 {
     return p->lane <= p->share->queue->purged;
@@ -56,8 +56,8 @@ void lane_add_key(struct engine *e, struct lane *l, const struct member *m,
 void lane_take(struct engine *e, struct lane *l, struct member *m);
 void lane_remove(struct engine *e, struct job *j);
 void lane_touch(struct engine *e, struct lane *l);
-/* The queue's order has changed: all its lines and heaps anew, in slices if
- * there are many lanes. Until then some compete by what they were before. */
+/* The queue's order has changed: all its lines anew, in slices if there are
+ * many lanes. Until then some compete by what they were before. */
 void lanes_reorder(struct engine *e, struct queue *q);
 bool lanes_reorder_step(struct engine *e); /* true: there is more */
 /* The best lane of the queue that is open and not empty, for one of the
@@ -91,6 +91,12 @@ void part_update(struct part *p);
 bool strand_works(const struct strand *s);
 /* The handler was opened or closed. */
 void strand_update(struct strand *s);
+/* A job will stand in this lane (or NULL): its memory can come meanwhile; then,
+ * when that is there, what hangs from it. */
+void lane_expect(const struct lane *l);
+void lane_place_expect(const struct lane *l);
+/* A job of it is leased: the memory of those that follow can come meanwhile. */
+void strand_expect(const struct strand *s);
 /* The queue's order has changed: queue.open is to be rebuilt afterwards. */
 void strand_reorder(struct strand *s);
 /* The same for one part, and to its place. */

@@ -120,6 +120,7 @@ struct limit *limit_make(struct engine *e, struct slice name)
     list_append(&e->limits, &l->in_all);
     e->limits_n++;
     e->limits_came++;
+    l->gate = limit_is_gate(name);
     if (slice_has_prefix(name, QUEUE_LIMIT)) {
         l->queue = queue_find(e, behind(name, QUEUE_LIMIT));
         if (l->queue != NULL) {
@@ -161,6 +162,8 @@ struct limit *owner_gate(struct engine *e, struct owner *o)
 
 void limit_refresh(struct engine *e, struct limit *l)
 {
+    if (l->seen == e->rules_changed)
+        return; /* never so of those that have no rule */
     if (l->queue != NULL) {
         const struct rec_queue *set = &l->queue->set;
         l->concurrency = set->concurrency;
@@ -171,8 +174,6 @@ void limit_refresh(struct engine *e, struct limit *l)
         l->concurrency = l->owner->set.running_max;
         return;
     }
-    if (l->seen == e->rules_changed)
-        return;
     l->seen = e->rules_changed;
     l->rule = rule_for(e, l->name);
     l->concurrency = l->rule == NULL ? 0 : l->rule->set.concurrency;
@@ -221,6 +222,29 @@ static bool names_known(const struct engine *e, const struct job *j,
     return true;
 }
 
+void job_names_are(struct job *j, const struct job_names *n)
+{
+    j->names_n = n->n <= ARRAY_LEN(j->names) ? n->n : 0;
+    j->names_seen = n->seen;
+    for (uint32_t i = 0; i < j->names_n; i++)
+        j->names[i] = n->at[i];
+}
+
+bool limits_known(const struct engine *e, const struct slice *names,
+                  uint32_t names_n, struct job_names *n)
+{
+    for (uint32_t i = 0; i < names_n; i++) {
+        struct limit *l = limit_find(e, names[i]);
+        if (l == NULL || l->gate) {
+            n->n = 0;
+            return false;
+        }
+        add_name(n, l);
+    }
+    n->seen = e->limits_freed;
+    return true;
+}
+
 static void names_find(struct engine *e, struct job *j, bool make,
                        struct job_names *n)
 {
@@ -231,10 +255,10 @@ static void names_find(struct engine *e, struct job *j, bool make,
         all &= l != NULL;
         add_name(n, l);
     }
-    j->names_n = all && n->n <= ARRAY_LEN(j->names) ? n->n : 0;
-    j->names_seen = e->limits_freed;
-    for (uint32_t i = 0; i < j->names_n; i++)
-        j->names[i] = n->at[i];
+    n->seen = e->limits_freed;
+    job_names_are(j, n);
+    if (!all)
+        j->names_n = 0;
 }
 
 /* Without `make` names that nothing runs under are left out: they are open. */
@@ -675,7 +699,7 @@ static const char *check_group(const struct park_group *g)
     LIST_FOR (it, &g->lanes) {
         const struct lane *l = CONTAINER_OF(it, struct lane, in_group);
         bool work = !window_nothing(&l->window) && !lane_dead(l);
-        if (l->armed != heap_in(&l->in_part))
+        if (l->armed != line_in(&l->in_part))
             return "a parked lane is armed and stands in no heap, or not";
         if (work && !l->armed && !list_linked(&l->shut))
             return "a parked lane with jobs is in no list";

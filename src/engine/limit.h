@@ -6,7 +6,7 @@
  * A job names up to four limits. A rule applies to each name that its pattern
  * matches, by itself. A job that finds one of its names full moves under that
  * name, into the parked lane (name, lane), which is a lane with a window like
- * any other: it stands in its part's heap while the name is open, and jobs are
+ * any other: it stands in its part's line while the name is open, and jobs are
  * leased from it. Nothing moves back.
  *
  *      lane --- full: A ---> (A, lane) --- A open, full: B ---> (B, lane) --->
@@ -24,7 +24,7 @@
  *
  * Invariants (limits_check()):
  *  1. running and reserved equal a recount.
- *  2. A parked lane with jobs is in its part's heap (armed), or in its group's
+ *  2. A parked lane with jobs is in its part's line (armed), or in its group's
  *     list `shut`.
  *  3. The law of wake-ups: in an open limit, each group with a lane in `shut`
  *     has an armed lane. A limit that is closed by time alone and has
@@ -58,25 +58,27 @@ struct queue;
 #define QUEUE_LIMIT SLICE_LIT("queue:")
 
 struct limit {
+    /* What each life looks at lies together. */
     struct map_node by_name;
     struct slice name;
-    struct queue *queue; /* of `queue:<name>` */
-    struct owner *owner; /* of `owner:<name>` */
-    uint64_t seen;       /* engine.rules_changed when settings were taken */
-    const struct rule *rule;
+    uint64_t seen;        /* engine.rules_changed when settings were taken */
     uint32_t concurrency; /* 0: unlimited */
-    struct rate rate;
     uint32_t running, reserved;
+    uint32_t rounds; /* of cool() since something ran under it */
+    bool open, dirty, stored;
+    bool gate; /* `queue:<name>` or `owner:<name>`: no job names it */
+    struct rate rate;
     struct rate_paid paid; /* its tat and closed_ms are stored: see rec_limit */
     uint64_t closed_ms;
-    uint64_t rate_until_ms; /* somebody was refused until then */
-    uint64_t due_ms;        /* of its due row; 0: none */
-    bool open, dirty, stored;
-    uint32_t rounds;     /* of cool() since something ran under it */
-    struct list in_all;  /* engine.limits or limits_todo */
-    struct list touched; /* in engine.touched_limits */
-    struct list cooling; /* in engine.cooling_limits */
     struct list groups;
+    uint64_t rate_until_ms; /* somebody was refused until then */
+    struct list touched;    /* in engine.touched_limits */
+    struct list cooling;    /* in engine.cooling_limits */
+    struct list in_all;     /* engine.limits or limits_todo */
+    uint64_t due_ms;        /* of its due row; 0: none */
+    const struct rule *rule;
+    struct queue *queue; /* of `queue:<name>` */
+    struct owner *owner; /* of `owner:<name>` */
 };
 
 /* A limit's parked lanes of one queue and handler: any of them serves any
@@ -103,6 +105,7 @@ struct job_names {
     struct limit *at[5];
     uint32_t n, cost;
     struct slice reserved;
+    uint64_t seen; /* of limits_known(): engine.limits_freed */
 };
 
 /* --- limit.c: names, slots and rates -------------------------------------- */
@@ -120,6 +123,12 @@ struct limit *queue_gate(struct engine *e, struct queue *q);
 struct limit *owner_gate(struct engine *e, struct owner *o);
 /* The limits of a job. `make`: also those that nothing runs under. */
 void job_names(struct engine *e, struct job *j, bool make, struct job_names *n);
+/* The same of names that a job will have. False: not all of them are in memory;
+ * then they may be bad. */
+bool limits_known(const struct engine *e, const struct slice *names,
+                  uint32_t names_n, struct job_names *n);
+/* It has just been made, and these are all. */
+void job_names_are(struct job *j, const struct job_names *n);
 /* Is there any? */
 bool job_limited(const struct engine *e, const struct job *j);
 /* May so much start now? If not, the flag `open` is down afterwards. */
@@ -165,6 +174,11 @@ const struct rule *rule_for(const struct engine *e, struct slice name);
 MUST_USE enum err rule_load_row(struct engine *e, struct slice key,
                                 struct slice value, struct errbuf *err);
 void rules_free(struct engine *e);
+static inline bool limit_is_gate(struct slice name)
+{
+    return slice_has_prefix(name, OWNER_LIMIT) ||
+           slice_has_prefix(name, QUEUE_LIMIT);
+}
 /* A name that a job or a worker may give. */
 MUST_USE enum err limit_name_check(struct slice name, struct errbuf *err);
 MUST_USE enum err rate_check(const struct rate *r, struct errbuf *err);
@@ -184,7 +198,7 @@ struct lane *park_lane(struct engine *e, struct limit *l, struct lane *base);
 /* Its base is dead: the window goes, and with the end of the tick the lane. */
 void park_forget(struct engine *e, struct slice name, struct lane *base);
 void park_free(struct engine *e, struct lane *l);
-/* May this parked lane stand in its part's heap? Keeps the lists. */
+/* May this parked lane stand in its part's line? Keeps the lists. */
 bool park_arm(struct engine *e, struct lane *l, bool work);
 /* The limit has opened: lanes into heaps, waiters awake. */
 void park_open(struct engine *e, struct limit *l, struct now now);

@@ -87,7 +87,7 @@ void park_free(struct engine *e, struct lane *p)
     struct park_group *g = p->group;
     struct limit *l = p->limit;
     ASSERT(window_nothing(&p->window));
-    ASSERT(!heap_in(&p->in_part));
+    ASSERT(!line_in(&p->in_part));
     ASSERT(!p->armed);
     list_remove(&p->shut);
     list_remove(&p->closed);
@@ -149,7 +149,7 @@ bool park_arm(struct engine *e, struct lane *p, bool work)
         list_append(&g->shut, &p->shut);
     if (was && open) {
         /* It ran empty: the heap must not hold it while others enter. */
-        heap_remove(&p->part->lanes, &p->in_part);
+        line_remove(&p->part->lanes, &p->in_part);
         arm_next(e, g);
     }
     return false;

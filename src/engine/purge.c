@@ -5,7 +5,7 @@
  *                     counted from here on; arrivals get new lanes.
  *     purge_slice()   a chore frees what is left, in this order:
  *
- *       PARKED   windows of dead lanes, and their places in heaps; rows of
+ *       PARKED   windows of dead lanes, and their places in lines; rows of
  *                `parked`
  *       JOBS     rows of `jobs`, and all that a job has beside its row
  *       LANES    `ready` of the dead lanes, one range; the lanes themselves
@@ -86,7 +86,7 @@ uint64_t purge_begin(struct engine *e, struct queue *q)
     watermark_set(e, q, e->lane_last);
     watermark_store(e, q);
     q->default_lane = NULL;
-    q->shares_n = 0; /* its heaps need not be touched: fair.c */
+    q->shares_n = 0; /* its lines need not be touched: fair.c */
     return n;
 }
 

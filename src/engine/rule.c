@@ -101,8 +101,7 @@ enum err rule_load_row(struct engine *e, struct slice key, struct slice value,
 enum err limit_name_check(struct slice name, struct errbuf *err)
 {
     enum err rc = name_check(name, "limit", err);
-    if (rc == ERR_OK && (slice_has_prefix(name, OWNER_LIMIT) ||
-                         slice_has_prefix(name, QUEUE_LIMIT)))
+    if (rc == ERR_OK && limit_is_gate(name))
         rc = err_set(err, ERR_SYNTAX,
                      "limit names do not begin with owner: or queue: (see "
                      "OWNER.SET and QUEUE.SET)");

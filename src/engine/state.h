@@ -83,6 +83,7 @@ struct handler {
     struct job_options *defaults; /* HANDLER.SET, or NULL */
     bool open;                    /* false: paused, or its breaker is open */
     struct list strands;          /* struct strand.in_handler */
+    struct lane *lane; /* that its last one without an owner was for, or NULL */
     struct breaker breaker;
 };
 
@@ -122,7 +123,7 @@ struct part {
     uint32_t lane;       /* where that stands: part_dead() */
     struct share *share;
     struct strand *strand;
-    struct heap lanes; /* those with work that no name holds back, the least
+    struct line lanes; /* those with work that no name holds back, the least
                           head on top */
     struct list in_share;
     struct map_node by_what;
@@ -130,43 +131,44 @@ struct part {
 
 /* A queue's lanes of one owner: they have one virtual time. */
 struct share {
-    struct map_node by_what;
     struct queue *queue;
     struct owner *owner; /* or NULL */
-    struct list parts;   /* struct part.in_share */
-    uint32_t working;    /* of them, those with work */
+    uint32_t working;    /* of its parts, those with work */
     uint32_t purged;     /* queue.purged when these were counted */
     uint64_t virtual_time;
     uint64_t turn; /* who came first to that time: see part_less() */
     /* Most have one part only: what part_less() reads lies together. */
     struct part first;
+    struct list parts; /* struct part.in_share */
+    struct map_node by_what;
 };
 
 struct lane {
-    struct map_node by_what; /* queue, handler, owner, order scheme */
-    /* What each lease looks at lies together. */
+    /* What each lease looks at lies together: of many lanes none is still in
+     * the processor's cache when it is its turn again. */
     struct window window;
-    struct heap_node in_part;
+    struct line_node in_part;
     uint64_t rank; /* lane_head_order(), as of lane_update() */
+    uint32_t id;
+    uint32_t taken; /* since the row was written */
     struct part *part;
     struct queue *queue;
     struct handler *handler;
     struct limit *limit;  /* under which it is parked; NULL: it is not */
+    struct owner *owner;  /* or NULL */
     uint64_t head_stored; /* lower bound in the lane's row */
     uint64_t last_taken;  /* the bound of an empty lane */
-    uint32_t taken;       /* since the row was written */
-    uint32_t id;
-    uint8_t scheme;
     uint64_t age_ms;
-    struct owner *owner; /* or NULL */
-    struct list closed;  /* in queue.closed */
-    struct list touched; /* in engine.touched_lanes */
+    uint8_t scheme;
+    bool armed;              /* parked: it stands in its part's line */
+    struct map_node by_what; /* queue, handler, owner, order scheme */
+    struct list closed;      /* in queue.closed */
+    struct list touched;     /* in engine.touched_lanes */
     /* of a parked lane */
     struct list shut;  /* in group.shut */
     struct lane *base; /* where its jobs came from */
     struct park_group *group;
     struct list in_group;
-    bool armed;
 };
 
 struct session {

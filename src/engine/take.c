@@ -216,6 +216,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
     share_charge(l->part, j->cost);
     lane_take(e, l, window_head(&l->window));
     ahead_look(e, l);
+    strand_expect(l->part->strand);
     pace_note(j->queue, now);
     uint64_t waited = now.wall_ms > j->since_ms ? now.wall_ms - j->since_ms : 0;
     lease_begin(e, j, length_of(e, j, p), p->worker, p->session, now);

@@ -84,9 +84,9 @@ static void count_line(const struct queue *q, struct place *line)
     line->exact = q->shares_n <= 1;
     LIST_FOR (it, &line->share->parts) {
         const struct part *p = CONTAINER_OF(it, struct part, in_share);
-        for (size_t i = 0; i < p->lanes.len; i++) {
-            const struct lane *l =
-                CONTAINER_OF(p->lanes.nodes[i], struct lane, in_part);
+        const struct line_node *n = NULL;
+        while ((n = line_next(&p->lanes, n)) != NULL) {
+            const struct lane *l = CONTAINER_OF(n, struct lane, in_part);
             if (!lane_dead(l))
                 count_lane(l, line);
         }

@@ -20,8 +20,8 @@ typedef bool (*heap_less_fn)(const struct heap_node *a,
                              const struct heap_node *b);
 
 struct heap {
-    struct heap_node **nodes;
     size_t len, cap;
+    struct heap_node **nodes;
     heap_less_fn less;
 };
 

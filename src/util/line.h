@@ -24,8 +24,8 @@ struct line_node {
 
 struct line {
     struct list in_turn;
-    struct heap heap;
     size_t len; /* of both */
+    struct heap heap;
 };
 
 void line_init(struct line *l, heap_less_fn less);

@@ -419,7 +419,7 @@ static uint32_t lanes_in_heaps(const struct rig *r)
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->engine->lanes_n; i++) {
         const struct lane *l = r->engine->lanes[i];
-        n += l != NULL && heap_in(&l->in_part);
+        n += l != NULL && line_in(&l->in_part);
     }
     return n;
 }
