@@ -189,12 +189,7 @@ static enum err parse_bytes(const struct value_spec *spec, struct slice word,
 static bool parse_name(const struct value_spec *spec, struct slice word)
 {
     size_t max = has_max(spec) ? (size_t)spec->max : VALUE_NAME_MAX;
-    if (word.len == 0 || word.len > max)
-        return false;
-    for (size_t i = 0; i < word.len; i++)
-        if ((unsigned char)word.data[i] <= ' ' || word.data[i] == 127)
-            return false;
-    return true;
+    return word.len > 0 && word.len <= max && slice_blank(word) == word.len;
 }
 
 static bool within(const struct value_spec *spec, uint64_t n)

@@ -17,6 +17,7 @@
      BIT(TIMEOUT) | BIT(EXPECT) | BIT(SLA) | BIT(EXPIRES) | BIT(DEADLINE) | \
      BIT(UNIQUE) | BIT(DEBOUNCE) | BIT(LIMIT) | BIT(COST) | BIT(OWNER) |    \
      BIT(BATCH) | BIT(TAG) | BIT(TRACE) | BIT(META))
+#define NAME_OPTIONS (BIT(LIMIT) | BIT(COST) | BIT(OWNER))
 #define BIT(NAME) ((uint64_t)1 << JOPT_##NAME)
 
 /* Of a job's rows beside its payload and options: more than there is. */
@@ -155,7 +156,11 @@ static void draft_more(struct engine *e, struct draft *d,
         list_put(&d->b.tags, o->tags[i].value);
     }
     m->tags = buf_slice(&d->b.tags);
-    job_more_encode(m, &d->b.more);
+    if ((o->given & MORE_OPTIONS & ~NAME_OPTIONS) == 0 && p->name.len == 0 &&
+        p->schedule.len == 0 && (m->owner > 0 || m->limits.len > 0))
+        job_more_encode_names(m->owner, m->limits, m->cost, &d->b.more);
+    else
+        job_more_encode(m, &d->b.more);
     d->r.more = buf_slice(&d->b.more);
 }
 

@@ -150,6 +150,9 @@ void job_encode(struct engine *e, struct job *j, const struct rec_more *m);
 void job_put_row(struct engine *e, const struct job *j, bool fresh);
 /* `m` as bytes; nothing if all of it is zero. */
 size_t job_more_encode(const struct rec_more *m, struct buf *out);
+/* The same of one that has no more than an owner or limits. */
+void job_more_encode_names(uint32_t owner, struct slice limits, uint32_t cost,
+                           struct buf *out);
 /* A job from its row; NULL if the row is damaged. */
 struct job *job_from_row(struct engine *e, const struct id *id,
                          struct slice row);

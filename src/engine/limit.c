@@ -305,6 +305,8 @@ static void wake_at(struct engine *e, struct limit *l, uint64_t at_ms)
  * closed: whoever is refused next finds out. */
 static void follow(struct engine *e, struct limit *l, struct now now)
 {
+    if (l->rate.n == 0 && l->paid.tat_us == 0)
+        return; /* nothing was ever paid */
     if (!rate_follow(&l->paid, now.wall_ms))
         return;
     l->rate_until_ms = 0;

@@ -36,14 +36,12 @@ enum err name_check(struct slice name, const char *what, struct errbuf *err)
         return err_set(err, ERR_LIMIT,
                        "%s name has %zu bytes; at most %d are allowed", what,
                        name.len, NAME_MAX_LEN);
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.data[i];
-        if (c <= ' ' || c == 0x7f)
-            return err_set(err, ERR_SYNTAX,
-                           "%s name holds byte 0x%02x; blanks and control "
-                           "characters are not allowed",
-                           what, c);
-    }
+    size_t blank = slice_blank(name);
+    if (blank < name.len)
+        return err_set(err, ERR_SYNTAX,
+                       "%s name holds byte 0x%02x; blanks and control "
+                       "characters are not allowed",
+                       what, (unsigned)(unsigned char)name.data[blank]);
     return ERR_OK;
 }
 

@@ -4,6 +4,8 @@
 #include "store/record.h"
 #include "util/assert.h"
 
+#define BIT(NAME) ((uint64_t)1 << JOPT_##NAME)
+
 const char *const backoff_list[] = {"exponential", "linear", "fixed", "none",
                                     NULL};
 const char *const sla_list[] = {"warn", "flexible", "strict", NULL};
@@ -85,7 +87,7 @@ static enum err check_start(const struct job_options *o, struct now now,
 
 enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
 {
-    if (o->given == 0)
+    if ((o->given & (BIT(EXPECT) | BIT(BASE) | BIT(EXPIRES))) == 0)
         return ERR_OK;
     const struct {
         enum job_option a, b;

@@ -48,8 +48,10 @@ void line_remove(struct line *l, struct line_node *n)
 {
     if (!line_in(n))
         return;
-    list_remove(&n->in_turn);
-    heap_remove(&l->heap, &n->in_heap);
+    if (heap_in(&n->in_heap))
+        heap_remove(&l->heap, &n->in_heap);
+    else
+        list_remove(&n->in_turn);
     l->len--;
 }
 
@@ -84,12 +86,10 @@ void line_rebuild(struct line *l)
         put(l, of_list(it));
 }
 
-struct line_node *line_top(const struct line *l)
+struct line_node *line_least(const struct line *l)
 {
     struct list *first = list_first(&l->in_turn);
     struct heap_node *top = heap_top(&l->heap);
-    if (top == NULL)
-        return first == NULL ? NULL : of_list(first);
     if (first == NULL || l->heap.less(top, &of_list(first)->in_heap))
         return of_heap(top);
     return of_list(first);

@@ -36,8 +36,17 @@ void line_remove(struct line *l, struct line_node *n);  /* none = no-op */
 void line_changed(struct line *l, struct line_node *n); /* its key changed */
 void line_rebuild(struct line *l);                      /* all keys have */
 
+struct line_node *line_least(const struct line *l); /* if there is a heap */
+
 /* The least, or NULL. */
-struct line_node *line_top(const struct line *l);
+static inline struct line_node *line_top(const struct line *l)
+{
+    if (l->heap.len > 0)
+        return line_least(l);
+    return list_empty(&l->in_turn)
+               ? NULL
+               : CONTAINER_OF(l->in_turn.next, struct line_node, in_turn);
+}
 
 static inline bool line_in(const struct line_node *n)
 {

@@ -52,6 +52,9 @@ static inline bool slice_has_prefix(struct slice s, struct slice prefix)
            (prefix.len == 0 || memcmp(s.data, prefix.data, prefix.len) == 0);
 }
 
+/* The first blank or control character (up to ' ', or DEL), or the length. */
+size_t slice_blank(struct slice s);
+
 /* ASCII case is ignored; `word` is a C string. */
 bool slice_is(struct slice s, const char *word);
 bool slice_eq_nocase(struct slice a, struct slice b);
