@@ -76,8 +76,11 @@ struct member *window_insert(struct window *w, const struct member *m)
 {
     ASSERT(window_wants(w, m->order, &m->id));
     uint32_t i = place_of(w, m->order, &m->id);
-    if (i == 0 && w->first > 0) {
-        w->first--; /* what was popped left room in front */
+    if (i <= w->len / 2 && w->first > 0) {
+        /* What was popped left room in front. */
+        struct member *head = w->at + w->first--;
+        if (i > 0)
+            memmove(head - 1, head, i * sizeof(*head));
     } else {
         make_room(w);
         struct member *at = w->at + w->first + i;
@@ -118,10 +121,13 @@ void window_remove(struct window *w, struct member *m)
 {
     uint32_t i = (uint32_t)(m - (w->at + w->first));
     ASSERT(i < w->len);
-    if (i == 0)
-        w->first++;
-    else if (i + 1 < w->len)
+    if (i < w->len / 2 || i == 0) {
+        struct member *head = w->at + w->first++;
+        if (i > 0)
+            memmove(head + 1, head, i * sizeof(*head));
+    } else if (i + 1 < w->len) {
         memmove(m, m + 1, (w->len - i - 1) * sizeof(*m));
+    }
     w->len--;
     shrink(w);
 }
