@@ -29,28 +29,28 @@ static struct slice get(struct reader *r, size_t len)
     return s;
 }
 
-static uint64_t get_number(struct reader *r, size_t len)
-{
-    struct slice s = get(r, len);
-    uint64_t n = 0;
-    for (size_t i = 0; i < s.len; i++)
-        n = n << 8 | (unsigned char)s.data[i];
-    return n;
-}
-
 static uint8_t get_u8(struct reader *r)
 {
-    return (uint8_t)get_number(r, 1);
+    struct slice s = get(r, 1);
+    return s.len == 0 ? 0 : (uint8_t)s.data[0];
 }
 
 static uint32_t get_u32(struct reader *r)
 {
-    return (uint32_t)get_number(r, 4);
+    struct slice s = get(r, sizeof(uint32_t));
+    uint32_t n = 0;
+    if (s.len == sizeof(n))
+        memcpy(&n, s.data, sizeof(n));
+    return __builtin_bswap32(n);
 }
 
 static uint64_t get_u64(struct reader *r)
 {
-    return get_number(r, 8);
+    struct slice s = get(r, sizeof(uint64_t));
+    uint64_t n = 0;
+    if (s.len == sizeof(n))
+        memcpy(&n, s.data, sizeof(n));
+    return __builtin_bswap64(n);
 }
 
 static struct id get_id(struct reader *r)

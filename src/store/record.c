@@ -4,15 +4,18 @@
  * the same record and golden bytes would prove little. */
 uint64_t record_get_u64_long(struct record_reader *in)
 {
+    const char *at = in->at;
+    size_t most = in->bad ? 0 : (size_t)(in->end - at);
     uint64_t n = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = record_get_u8(in);
-        if (in->bad)
-            return 0;
-        n |= (uint64_t)(byte & 0x7f) << shift;
+    if (most > 10)
+        most = 10;
+    for (size_t i = 0; i < most; i++) {
+        uint8_t byte = (uint8_t)at[i];
+        n |= (uint64_t)(byte & 0x7f) << (7 * i);
         if (byte < 0x80) {
-            if ((byte == 0 && shift > 0) || (shift == 63 && byte > 1))
+            if ((byte == 0 && i > 0) || (i == 9 && byte > 1))
                 break;
+            in->at = at + i + 1;
             return n;
         }
     }
