@@ -179,8 +179,9 @@ bool rocks_is_table(const char *name);
 /* rocks_edit.c: the next table that a record of a MANIFEST adds; false: that
  * was all. Moves on in *record. */
 bool rocks_edit_next(struct slice *record, uint64_t *table);
-/* Take a number off the front. */
+/* Take a number off the front; put one behind. */
 bool rocks_varint(struct slice *from, uint64_t *out);
+void rocks_add_varint(struct buf *to, uint64_t v);
 
 /* Turn RocksDB's message, which is freed, into an error. */
 enum err rocks_err(struct errbuf *e, char *message, const char *what);
@@ -251,6 +252,10 @@ void rocks_file_written(struct rocks *r, const struct generation *g);
 void rocks_file_flushed(struct rocks *r, uint64_t index);
 /* At the start: delete what a crash left beside the base. */
 MUST_USE enum err rocks_file_clear(const char *dir, struct errbuf *e);
+/* rocks_stamp.c: write into a table, which nobody uses yet, whose family it is,
+ * and sync it. */
+MUST_USE enum err rocks_stamp(const char *path, uint32_t id, const char *name,
+                              struct errbuf *e);
 
 /* --- rocks_witness.c ----------------------------------------------------- */
 
@@ -278,6 +283,12 @@ static inline uint64_t rocks_little(const char *p, size_t n)
     while (n-- > 0)
         v = v << 8 | (unsigned char)p[n];
     return v;
+}
+
+static inline void rocks_add_little(struct buf *to, uint64_t v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_add_char(to, (char)(v >> (8 * i)));
 }
 
 #endif

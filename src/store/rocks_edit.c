@@ -23,6 +23,13 @@ enum {
     TABLE_ENDS = 1,
 };
 
+void rocks_add_varint(struct buf *to, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        buf_add_char(to, (char)(v | 0x80));
+    buf_add_char(to, (char)v);
+}
+
 bool rocks_varint(struct slice *from, uint64_t *out)
 {
     *out = 0;
@@ -64,35 +71,37 @@ static bool take_table(struct slice *s, uint64_t *number)
     return tag == TABLE_ENDS;
 }
 
+/* The value of a tag other than a table's; false: we do not know the tag. */
+static bool skip_value(struct slice *record, uint64_t tag)
+{
+    switch (tag) {
+    case TAG_COMPARATOR:
+        return skip_text(record);
+    case TAG_CURSOR:
+        return skip_number(record) && skip_text(record);
+    case TAG_GONE_TABLE:
+        return skip_number(record) && skip_number(record);
+    case TAG_LOG:
+    case TAG_NEXT_FILE:
+    case TAG_LAST_SEQUENCE:
+    case TAG_PREVIOUS_LOG:
+    case TAG_LEAST_LOG:
+    case TAG_FAMILY:
+    case TAG_MAX_FAMILY:
+        return skip_number(record);
+    default:
+        return false;
+    }
+}
+
 bool rocks_edit_next(struct slice *record, uint64_t *table)
 {
     uint64_t tag;
-    bool good = true;
-    while (good && rocks_varint(record, &tag)) {
-        switch (tag) {
-        case TAG_NEW_TABLE:
+    while (rocks_varint(record, &tag)) {
+        if (tag == TAG_NEW_TABLE)
             return take_table(record, table);
-        case TAG_COMPARATOR:
-            good = skip_text(record);
-            break;
-        case TAG_CURSOR:
-            good = skip_number(record) && skip_text(record);
-            break;
-        case TAG_GONE_TABLE:
-            good = skip_number(record) && skip_number(record);
-            break;
-        case TAG_LOG:
-        case TAG_NEXT_FILE:
-        case TAG_LAST_SEQUENCE:
-        case TAG_PREVIOUS_LOG:
-        case TAG_LEAST_LOG:
-        case TAG_FAMILY:
-        case TAG_MAX_FAMILY:
-            good = skip_number(record);
-            break;
-        default:
-            good = false;
-        }
+        if (!skip_value(record, tag))
+            return false;
     }
     return false;
 }

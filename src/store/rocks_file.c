@@ -8,8 +8,8 @@
  * others, as those of new jobs do, sink to the last level by name alone.
  *
  * The happy path, for a generation that was sealed because it was full:
- *  1. For each family with many rows: tables beside the base, written and
- *     synced.
+ *  1. For each family with many rows: tables beside the base, written, told
+ *     whose family they are (rocks_stamp.c), and synced.
  *  2. RocksDB links them into base/ and names them in its MANIFEST, synced.
  *  3. The batch has all other families, and the applied index.
  *
@@ -141,6 +141,14 @@ static void put_rows(rocksdb_sstfilewriter_t *w, const struct stretch *s,
     }
 }
 
+/* RocksDB has no family for it. */
+static enum err stamp(const struct rocks *r, enum family f, const char *path,
+                      struct errbuf *e)
+{
+    uint32_t id = rocksdb_column_family_handle_get_id(r->base.cfs[f]);
+    return rocks_stamp(path, id, family_name(f), e);
+}
+
 static enum err make_table(const struct rocks *r, const struct stretch *s,
                            const char *path, struct errbuf *e)
 {
@@ -158,7 +166,9 @@ static enum err make_table(const struct rocks *r, const struct stretch *s,
         rocksdb_sstfilewriter_finish(w, &message);
     rocksdb_sstfilewriter_destroy(w);
     rocksdb_envoptions_destroy(env);
-    return message == NULL ? ERR_OK : rocks_err(e, message, "write a table");
+    if (message != NULL)
+        return rocks_err(e, message, "write a table");
+    return stamp(r, s->family, path, e);
 }
 
 /* All tables of a family, or none. */

@@ -7,8 +7,12 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
+
 #include "store/offline.h"
 #include "store/rocks.h"
+#include "store/rocks_block.h"
 #include "store_lib.h"
 #include "util/rng.h"
 
@@ -443,6 +447,87 @@ static void a_table_across_another_is_whole(void **state)
     assert_non_null(strstr(e.text, "wrong checksum"));
 }
 
+/* --- without a MANIFEST ----------------------------------------------------
+ */
+
+/* What a table's properties say of this, and where in the file; 0: nothing. */
+static off_t property(struct table *t, const char *name, struct buf *out)
+{
+    struct table_handle at;
+    struct slice rest, value;
+    struct buf key = {0};
+    off_t found = 0;
+    const char *wrong = table_properties(t, &at);
+    if (wrong != NULL)
+        fail_msg("%s", wrong);
+    assert_true(table_entries(buf_slice(&t->block), &rest));
+    buf_clear(out);
+    while (found == 0 && rest.len > 0) {
+        assert_true(table_entry(&rest, &key, &value));
+        if (!slice_eq(buf_slice(&key), slice_str(name)))
+            continue;
+        found = (off_t)at.at + (value.data - t->block.data);
+        buf_add_slice(out, value);
+    }
+    buf_release(&key);
+    return found;
+}
+
+static void a_table_says_whose_it_is(void **state)
+{
+    struct place *p = *state;
+    char path[96];
+    struct buf value = {0};
+    struct errbuf e;
+    unsigned seen = 0;
+    load(p);
+    fill(p, 7, 0, 'a');
+    wait_applied(p);
+    store_abandon(&p->s); /* no flush, which would make tables of its own */
+    snprintf(path, sizeof(path), "%s/base", p->dir);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    for (struct dirent *f; (f = readdir(d)) != NULL;) {
+        if (!rocks_is_table(f->d_name))
+            continue;
+        struct table t = {.fd = openat(dirfd(d), f->d_name, O_RDONLY)};
+        assert_true(t.fd >= 0);
+        assert_true(property(&t, "rocksdb.column.family.name", &value) > 0);
+        assert_string_equal(buf_cstr(&value), "past");
+        assert_true(property(&t, "rocksdb.column.family.id", &value) > 0);
+        assert_int_equal(value.len, 1);
+        assert_int_equal(value.data[0], FAMILY_PAST + 1);
+        assert_true(property(&t, TABLE_SEQUENCE, &value) > 0);
+        assert_int_equal(value.len, 8);
+        buf_release(&t.block);
+        close(t.fd);
+        seen++;
+    }
+    closedir(d);
+    buf_release(&value);
+    assert_int_equal(seen, 1);
+    err_set(&e, ERR_CORRUPT, "what RocksDB said");
+    rocks_blame_tables(path, &e);
+    assert_non_null(strstr(e.text, "no table of the base is damaged"));
+    load(p);
+}
+
+static void another_file_is_not_written_into(void **state)
+{
+    struct place *p = *state;
+    char path[96];
+    struct errbuf e;
+    snprintf(path, sizeof(path), "%s/table", p->dir);
+    assert_int_equal(rocks_stamp(path, 3, "jobs", &e), ERR_IO);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 1000; i++)
+        fputc(i, f);
+    fclose(f);
+    assert_int_equal(rocks_stamp(path, 3, "jobs", &e), ERR_IO);
+    assert_non_null(strstr(e.text, path));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +561,10 @@ int main(void)
             a_note_of_a_table_that_is_not_there_is_cut_off, make_place,
             remove_place),
         cmocka_unit_test_setup_teardown(a_table_across_another_is_whole,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(a_table_says_whose_it_is, make_place,
+                                        remove_place),
+        cmocka_unit_test_setup_teardown(another_file_is_not_written_into,
                                         make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_second_name_of_a_table_does_no_harm,
                                         make_place, remove_place),
