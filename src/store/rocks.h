@@ -182,6 +182,16 @@ bool rocks_edit_next(struct slice *record, uint64_t *table);
 /* Take a number off the front; put one behind. */
 bool rocks_varint(struct slice *from, uint64_t *out);
 void rocks_add_varint(struct buf *to, uint64_t v);
+/* Append the record with other sequence numbers: each row of a table has the
+ * one that of() names, unless that is 0; the last of all is at least `last`. */
+struct edit_sequences {
+    uint64_t (*of)(void *ud, uint64_t table);
+    void *ud;
+    uint64_t last;
+};
+MUST_USE bool rocks_edit_number(struct slice record,
+                                const struct edit_sequences *s,
+                                struct buf *out);
 
 /* Turn RocksDB's message, which is freed, into an error. */
 enum err rocks_err(struct errbuf *e, char *message, const char *what);
@@ -195,6 +205,14 @@ MUST_USE enum err rocks_mark(const char *dir, struct errbuf *e);
 /* Space kept aside so that a start on a full disk succeeds. */
 void rocks_ballast_drop(const char *dir);
 MUST_USE bool rocks_ballast_take(const char *dir);
+
+/* --- rocks_repair.c: without its MANIFEST ----------------------------------
+ */
+
+/* Gather the tables of a base that cannot be opened. */
+MUST_USE enum err rocks_repair(const char *base, struct errbuf *e);
+/* One that was cut short is to be done again. */
+bool rocks_repair_begun(const char *base);
 
 /* --- rocks_create.c: a new database --------------------------------------- */
 

@@ -105,3 +105,78 @@ bool rocks_edit_next(struct slice *record, uint64_t *table)
     }
     return false;
 }
+
+/* --- giving tables a sequence number ---------------------------------------
+ */
+
+static void add_text(struct buf *to, struct slice text)
+{
+    rocks_add_varint(to, text.len);
+    buf_add_slice(to, text);
+}
+
+/* A key has its sequence number and its kind behind it, in eight bytes. */
+static bool add_key(struct buf *to, struct slice *from, uint64_t sequence)
+{
+    uint64_t len;
+    if (!rocks_varint(from, &len) || len < 8 || len > from->len)
+        return false;
+    add_text(to, slice_of(from->data, (size_t)len));
+    for (size_t i = 0; i < 7; i++)
+        to->data[to->len - 7 + i] = (char)(sequence >> 8 * i);
+    *from = slice_of(from->data + len, from->len - (size_t)len);
+    return true;
+}
+
+static bool add_table(struct buf *to, struct slice *from,
+                      const struct edit_sequences *s)
+{
+    struct slice rest = *from;
+    const char *begin = from->data;
+    uint64_t number, sequence;
+    if (!take_table(from, &number))
+        return false;
+    sequence = s->of(s->ud, number);
+    if (sequence == 0) {
+        buf_add(to, begin, (size_t)(from->data - begin));
+        return true;
+    }
+    if (!skip_number(&rest) || !skip_number(&rest) || !skip_number(&rest))
+        return false;
+    buf_add(to, begin, (size_t)(rest.data - begin));
+    if (!add_key(to, &rest, sequence) || !add_key(to, &rest, sequence) ||
+        !skip_number(&rest) || !skip_number(&rest))
+        return false;
+    rocks_add_varint(to, sequence);
+    rocks_add_varint(to, sequence);
+    buf_add(to, rest.data, (size_t)(from->data - rest.data));
+    return true;
+}
+
+bool rocks_edit_number(struct slice record, const struct edit_sequences *s,
+                       struct buf *out)
+{
+    while (record.len > 0) {
+        const char *begin = record.data;
+        struct slice value;
+        uint64_t tag, last;
+        if (!rocks_varint(&record, &tag))
+            return false;
+        value = record;
+        if (tag == TAG_NEW_TABLE) {
+            rocks_add_varint(out, tag);
+            if (!add_table(out, &record, s))
+                return false;
+        } else if (!skip_value(&record, tag)) {
+            record = slice_of(value.data + value.len, 0);
+            buf_add(out, begin, (size_t)(record.data - begin));
+        } else if (tag == TAG_LAST_SEQUENCE) {
+            rocks_varint(&value, &last);
+            rocks_add_varint(out, tag);
+            rocks_add_varint(out, last < s->last ? s->last : last);
+        } else {
+            buf_add(out, begin, (size_t)(record.data - begin));
+        }
+    }
+    return true;
+}

@@ -146,17 +146,46 @@ void manifest_scan(struct slice file, struct manifest_scan *out)
         out->other = find_other(file, at);
 }
 
-/* The bytes of the last whole record. */
-static void last_record(struct slice file, const struct manifest_scan *s,
-                        struct buf *out)
+bool manifest_next(struct slice file, size_t *at, struct buf *record)
 {
-    struct piece p;
-    for (size_t at = (size_t)s->last; at < s->end; at = p.end) {
-        if (BLOCK - at % BLOCK < HEAD)
-            at += BLOCK - at % BLOCK;
-        if (!piece_at(file, at, &p))
-            return;
-        buf_add_slice(out, p.bytes);
+    struct piece p = {.type = FIRST};
+    buf_clear(record);
+    while (p.type == FIRST || p.type == MIDDLE) {
+        if (*at < file.len && BLOCK - *at % BLOCK < HEAD)
+            *at += BLOCK - *at % BLOCK;
+        if (*at >= file.len || !piece_at(file, *at, &p))
+            return false;
+        buf_add_slice(record, p.bytes);
+        *at = p.end;
+    }
+    return true;
+}
+
+static void add_piece(struct buf *to, int type, struct slice bytes)
+{
+    char t = (char)type;
+    uint32_t sum = crc32c(crc32c(0, slice_of(&t, 1)), bytes);
+    rocks_add_little(to, (uint32_t)((sum >> 15 | sum << 17) + 0xa282ead8u), 4);
+    rocks_add_little(to, bytes.len, 2);
+    buf_add_char(to, t);
+    buf_add_slice(to, bytes);
+}
+
+void manifest_add(struct buf *file, struct slice record)
+{
+    bool first = true, last = false;
+    while (!last) {
+        size_t room = BLOCK - file->len % BLOCK;
+        if (room < HEAD) {
+            rocks_add_little(file, 0, room);
+            room = BLOCK;
+        }
+        size_t n = record.len < room - HEAD ? record.len : room - HEAD;
+        last = n == record.len;
+        int type = first && last ? FULL : first ? FIRST : last ? LAST : MIDDLE;
+        add_piece(file, type, slice_of(record.data, n));
+        record = slice_of(record.data + n, record.len - n);
+        first = false;
     }
 }
 
@@ -173,12 +202,11 @@ static void base_path(char *to, size_t size, const char *dir, const char *name)
     snprintf(to, size, "%s/%s", dir, name);
 }
 
-/* An empty name: CURRENT says nothing that we understand. */
-static void name_of_current(const char *dir, char *name, size_t size)
+void manifest_name(const char *base, char *name, size_t size)
 {
-    char path[ROCKS_PATH_MAX + 32];
+    char path[ROCKS_PATH_MAX + 48];
     struct buf text = {0};
-    base_path(path, sizeof(path), dir, "base/CURRENT");
+    base_path(path, sizeof(path), base, "CURRENT");
     name[0] = '\0';
     if (file_read(path, CURRENT_MAX, &text, NULL) == ERR_OK && text.len > 1 &&
         text.len <= size && text.data[text.len - 1] == '\n' &&
@@ -193,7 +221,9 @@ static void name_of_current(const char *dir, char *name, size_t size)
 static enum err read_manifest(const char *dir, struct manifest *m, char *name,
                               size_t size, struct errbuf *e)
 {
-    name_of_current(dir, name, size);
+    char base[ROCKS_PATH_MAX + 32];
+    base_path(base, sizeof(base), dir, "base");
+    manifest_name(base, name, size);
     snprintf(m->path, sizeof(m->path), "%s/base/%s", dir, name);
     if (name[0] == '\0' || (access(m->path, F_OK) != 0 && errno == ENOENT)) {
         m->scan.whole = true; /* opening says what is wrong */
@@ -211,7 +241,9 @@ static uint64_t missing_table(const char *dir, const struct manifest *m)
 {
     struct buf record = {0};
     uint64_t number, missing = 0;
-    last_record(buf_slice(&m->content), &m->scan, &record);
+    size_t at = (size_t)m->scan.last;
+    if (!manifest_next(buf_slice(&m->content), &at, &record))
+        buf_clear(&record);
     struct slice rest = buf_slice(&record);
     while (missing == 0 && rocks_edit_next(&rest, &number)) {
         char path[ROCKS_PATH_MAX + 64];

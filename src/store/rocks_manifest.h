@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/buf.h"
 #include "util/err.h"
 #include "util/slice.h"
 
@@ -45,6 +46,14 @@ struct manifest_scan {
 
 /* Judge the bytes of a MANIFEST. */
 void manifest_scan(struct slice file, struct manifest_scan *out);
+
+/* Take the record at *at, of a file that is whole; false: that was all. */
+bool manifest_next(struct slice file, size_t *at, struct buf *record);
+/* Put a record behind those that are there. */
+void manifest_add(struct buf *file, struct slice record);
+/* Which MANIFEST is it? Empty: <base>/CURRENT says nothing that we understand.
+ */
+void manifest_name(const char *base, char *name, size_t size);
 
 struct manifest_cut {
     char name[32];    /* "MANIFEST-000248" */

@@ -259,6 +259,11 @@ enum err rocks_base_open(struct rocks_base *b, const char *path,
 
     memset(b, 0, sizeof(*b));
     rc = current_is_there(path, e);
+    if (rc == ERR_OK && rocks_repair_begun(path))
+        rc = err_set(e, ERR_CORRUPT,
+                     "the repair of %s was cut short: it has to be done "
+                     "again",
+                     path);
     if (rc == ERR_OK)
         rc = set_options(b, o, e);
     if (rc == ERR_OK)

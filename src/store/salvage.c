@@ -2,7 +2,7 @@
  *
  *  1. The base, if it cannot be opened and its MANIFEST is not just torn at its
  *     end (rocks_manifest.h): RocksDB's own repair, which gathers what its
- *     tables still say.
+ *     tables still say (rocks_repair.c).
  *  2. The base, if some of it cannot be read: a new one with all rows that can.
  *     Behind a damaged block the walk goes on where the next table begins.
  *  3. The log, if it is damaged behind the base's end: its good beginning
@@ -237,20 +237,15 @@ static enum err rebuild(struct salvage *s, struct errbuf *e)
 
 static enum err repair(struct salvage *s, struct errbuf *e)
 {
-    char *message = NULL;
-    rocksdb_options_t *o = rocksdb_options_create();
-    rocksdb_options_set_info_log_level(o, 4);
-    rocksdb_options_set_create_missing_column_families(o, 1);
     tell(s, "base: %s", e->text);
     tell(s, "base: repairing; what its newest tables held may be lost");
-    rocksdb_repair_db(o, s->base, &message);
-    rocksdb_options_destroy(o);
-    if (message != NULL)
-        return rocks_err(e, message, "repair");
+    enum err rc = rocks_repair(s->base, e);
+    if (rc != ERR_OK)
+        return rc;
     /* Families without a table are gone: opening for writing makes them. */
     const struct rocks_base_options bo = {(uint64_t)16 << 20,
                                           (uint64_t)16 << 20, false};
-    enum err rc = rocks_base_open(&s->from, s->base, &bo, e);
+    rc = rocks_base_open(&s->from, s->base, &bo, e);
     rocks_base_close(&s->from);
     if (rc == ERR_OK)
         rc = open_damaged(&s->from, s->base, e);

@@ -528,6 +528,182 @@ static void another_file_is_not_written_into(void **state)
     assert_non_null(strstr(e.text, path));
 }
 
+static void lose_manifest(const struct place *p)
+{
+    char command[200];
+    snprintf(command, sizeof(command), "cd '%s'/base && rm CURRENT MANIFEST-*",
+             p->dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void tell(void *ud, const char *line)
+{
+    (void)ud;
+    (void)line;
+}
+
+static void salvage(const struct place *p)
+{
+    struct errbuf e;
+    if (offline_salvage(p->dir, tell, NULL, &e) != ERR_OK)
+        fail_msg("%s", e.text);
+}
+
+/* Jobs and runs of the same ids: some runs deleted, some jobs written over. */
+static void make_families(struct place *p)
+{
+    load(p);
+    for (unsigned i = 0; i < ROWS; i++) {
+        large_put(p, FAMILY_JOBS, i, 'j', true);
+        large_put(p, FAMILY_RUNS, i, 'r', true);
+    }
+    commit(p);
+    wait_applied(p);
+    for (unsigned i = 0; i < ROWS; i += 2) {
+        large_del(p, FAMILY_RUNS, i);
+        large_put(p, FAMILY_JOBS, i + 1, 'k', false);
+    }
+    for (unsigned i = ROWS; i < 2 * ROWS; i++)
+        large_put(p, FAMILY_JOBS, i, 'l', true);
+    commit(p);
+    wait_applied(p);
+    assert_int_equal(filed(p), 4 * ROWS);
+    store_close(&p->s);
+}
+
+static void check_families(struct place *p)
+{
+    load(p);
+    for (unsigned i = 0; i < 2 * ROWS; i++) {
+        char run = 0, job = 'l';
+        if (i < ROWS) {
+            run = i % 2 == 0 ? 0 : 'r';
+            job = i % 2 == 0 ? 'j' : 'k';
+        }
+        if (large_get(p, FAMILY_RUNS, i) != run)
+            fail_msg("run %u", i);
+        if (large_get(p, FAMILY_JOBS, i) != job)
+            fail_msg("job %u", i);
+    }
+    store_close(&p->s);
+}
+
+static void without_its_manifest_each_row_is_in_its_family(void **state)
+{
+    struct place *p = *state;
+    make_families(p);
+    for (int i = 0; i < 2; i++) { /* what is repaired can be repaired */
+        lose_manifest(p);
+        salvage(p);
+        check_families(p);
+    }
+}
+
+/* Take the numbers of all tables into the note, as a repair does first. */
+static unsigned note_numbers(const char *base)
+{
+    char path[128];
+    struct buf value = {0};
+    unsigned n = 0;
+    snprintf(path, sizeof(path), "%s/REPAIR", base);
+    FILE *note = fopen(path, "w");
+    DIR *d = opendir(base);
+    assert_non_null(d);
+    assert_non_null(note);
+    for (struct dirent *f; (f = readdir(d)) != NULL;) {
+        char number[8];
+        if (!rocks_is_table(f->d_name))
+            continue;
+        struct table t = {.fd = openat(dirfd(d), f->d_name, O_RDWR)};
+        off_t at = property(&t, TABLE_SEQUENCE, &value);
+        if (at > 0) {
+            assert_int_equal(pread(t.fd, number, 8, at), 8);
+            if (rocks_little(number, 8) != 0)
+                n++;
+            fprintf(note, "%llu %llu\n", strtoull(f->d_name, NULL, 10),
+                    (unsigned long long)rocks_little(number, 8));
+            assert_int_equal(pwrite(t.fd, "\0\0\0\0\0\0\0", 8, at), 8);
+        }
+        buf_release(&t.block);
+        close(t.fd);
+    }
+    closedir(d);
+    fclose(note);
+    buf_release(&value);
+    return n;
+}
+
+/* Stopped at the worst place: RocksDB's repair is done, but what it wrote has
+ * no numbers, and the tables have none either. */
+static void a_repair_that_was_cut_short_goes_on(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    char base[96], *message = NULL;
+    make_families(p);
+    lose_manifest(p);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    assert_int_equal(note_numbers(base), 2);
+    rocksdb_options_t *o = rocksdb_options_create();
+    rocksdb_options_set_info_log_level(o, 4);
+    rocksdb_repair_db(o, base, &message);
+    rocksdb_options_destroy(o);
+    assert_null(message);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    assert_non_null(strstr(e.text, "was cut short"));
+    salvage(p);
+    check_families(p);
+    lose_manifest(p); /* the tables have their numbers again */
+    salvage(p);
+    check_families(p);
+}
+
+/* Rows in tables of ours and in flushed and merged ones. */
+static void without_its_manifest_all_is_as_it_was(void **state)
+{
+    static const enum family families[] = {FAMILY_JOBS, FAMILY_PAST};
+    static char model[2][MODEL_ROWS];
+    struct place *p = *state;
+    struct rng rng;
+    const char *seed = getenv("TABLES_SEED");
+    uint64_t in_tables = 0,
+             number = seed == NULL ? 1 : strtoull(seed, NULL, 10);
+    print_message("seed %llu\n", (unsigned long long)number);
+    rng_seed(&rng, number);
+    memset(model, 0, sizeof(model));
+    for (unsigned round = 0; round < 8; round++) {
+        p->o.generation_bytes = (size_t)32 << 10 << rng_below(&rng, 3);
+        load(p);
+        for (unsigned step = 0; step < 30; step++) {
+            size_t f = (size_t)rng_below(&rng, 2);
+            unsigned from = (unsigned)rng_below(&rng, MODEL_ROWS);
+            unsigned to = from + 1 + (unsigned)rng_below(&rng, 300);
+            char with = rng_below(&rng, 2) == 0 ? 0 : (char)('a' + step % 26);
+            for (unsigned i = from; i < to && i < MODEL_ROWS; i++) {
+                char *row = &model[f][i];
+                if (with != 0)
+                    large_put(p, families[f], i, with, *row == 0);
+                else if (*row != 0)
+                    large_del(p, families[f], i);
+                *row = with;
+            }
+            commit(p);
+        }
+        wait_applied(p);
+        in_tables += filed(p);
+        store_close(&p->s);
+        lose_manifest(p);
+        salvage(p);
+        load(p);
+        for (unsigned i = 0; i < 2 * MODEL_ROWS; i++)
+            if (large_get(p, families[i % 2], i / 2) != model[i % 2][i / 2])
+                fail_msg("round %u, family %u, row %u", round, i % 2, i / 2);
+        store_close(&p->s);
+    }
+    assert_true(in_tables > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -565,6 +741,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_table_says_whose_it_is, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(another_file_is_not_written_into,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(
+            without_its_manifest_each_row_is_in_its_family, make_place,
+            remove_place),
+        cmocka_unit_test_setup_teardown(a_repair_that_was_cut_short_goes_on,
+                                        make_place, remove_place),
+        cmocka_unit_test_setup_teardown(without_its_manifest_all_is_as_it_was,
                                         make_place, remove_place),
         cmocka_unit_test_setup_teardown(a_second_name_of_a_table_does_no_harm,
                                         make_place, remove_place),
