@@ -371,7 +371,7 @@ static void a_hundred_owners_lanes_die_and_live_again(void **state)
     for (int round = 0; round < 3; round++) {
         r->check = false;
         for (int i = 0; i < 300; i++) {
-            char name[8];
+            char name[16];
             snprintf(name, sizeof(name), "o%d", i % 100);
             struct job_options o = {.given = GIVEN(OWNER),
                                     .owner = slice_str(name)};
@@ -428,7 +428,7 @@ static uint32_t lanes_in_heaps(const struct rig *r)
 static void the_beginning_of_a_purge_touches_no_lane(void **state)
 {
     struct rig *r = *state;
-    char name[8];
+    char name[16];
     make_fair(r);
     r->check = false;
     for (int i = 0; i < 300; i++) {
