@@ -59,6 +59,7 @@ static inline int make_place(void **state)
     p->o.log_segment_bytes = 1 << 20;
     p->o.generation_bytes = 64 << 10;
     p->o.disk_reserve_bytes = 0;
+    p->o.live_tables = true;
     *state = p;
     return 0;
 }
