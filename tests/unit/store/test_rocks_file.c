@@ -268,51 +268,73 @@ static void the_head_and_the_end_of_a_backlog_get_a_table_each(void **state)
     assert_int_equal(large_get(p, FAMILY_JOBS, 6), 0);
 }
 
-/* Small and full generations, puts and deletions in runs, crashes before and
- * after flushes, of live rows and of finished ones. */
+/* A model of live rows and of finished ones: 0 is no row. */
 #define MODEL_ROWS 1500
-static void crashes_anywhere_leave_what_was_written(void **state)
-{
-    static const enum family families[] = {FAMILY_JOBS, FAMILY_PAST};
-    static char model[2][MODEL_ROWS];
-    struct place *p = *state;
+static const enum family model_families[] = {FAMILY_JOBS, FAMILY_PAST};
+
+struct model {
     struct rng rng;
+    char rows[2][MODEL_ROWS];
+};
+
+static void model_begin(struct model *m)
+{
     const char *seed = getenv("TABLES_SEED");
     uint64_t number = seed == NULL ? 1 : strtoull(seed, NULL, 10);
     print_message("seed %llu\n", (unsigned long long)number);
-    rng_seed(&rng, number);
+    memset(m, 0, sizeof(*m));
+    rng_seed(&m->rng, number);
+}
+
+/* Put or delete a run of rows, in an entry. */
+static void model_change(struct model *m, struct place *p, unsigned step)
+{
+    size_t f = (size_t)rng_below(&m->rng, 2);
+    unsigned from = (unsigned)rng_below(&m->rng, MODEL_ROWS);
+    unsigned to = from + 1 + (unsigned)rng_below(&m->rng, 300);
+    char with = rng_below(&m->rng, 2) == 0 ? 0 : (char)('a' + step % 26);
+    for (unsigned i = from; i < to && i < MODEL_ROWS; i++) {
+        char *row = &m->rows[f][i];
+        if (with != 0)
+            large_put(p, model_families[f], i, with, *row == 0);
+        else if (*row != 0)
+            large_del(p, model_families[f], i);
+        *row = with;
+    }
+    commit(p);
+}
+
+static void model_check(const struct model *m, struct place *p, unsigned step)
+{
+    for (unsigned i = 0; i < 2 * MODEL_ROWS; i++)
+        if (large_get(p, model_families[i % 2], i / 2) != m->rows[i % 2][i / 2])
+            fail_msg("step %u, family %u, row %u", step, i % 2, i / 2);
+}
+
+/* Small and full generations, puts and deletions in runs, crashes before and
+ * after flushes. */
+static void crashes_anywhere_leave_what_was_written(void **state)
+{
+    static struct model m;
+    struct place *p = *state;
     uint64_t in_tables = 0;
-    memset(model, 0, sizeof(model));
+    model_begin(&m);
     load(p);
     for (unsigned step = 0; step < 300; step++) {
-        size_t f = (size_t)rng_below(&rng, 2);
-        unsigned from = (unsigned)rng_below(&rng, MODEL_ROWS);
-        unsigned to = from + 1 + (unsigned)rng_below(&rng, 300);
-        char with = rng_below(&rng, 2) == 0 ? 0 : (char)('a' + step % 26);
-        for (unsigned i = from; i < to && i < MODEL_ROWS; i++) {
-            char *row = &model[f][i];
-            if (with != 0)
-                large_put(p, families[f], i, with, *row == 0);
-            else if (*row != 0)
-                large_del(p, families[f], i);
-            *row = with;
-        }
-        commit(p);
-        if (rng_below(&rng, 8) == 0)
+        model_change(&m, p, step);
+        if (rng_below(&m.rng, 8) == 0)
             wait_applied(p);
-        if (rng_below(&rng, 20) != 0)
+        if (rng_below(&m.rng, 20) != 0)
             continue;
         wait_durable(p);
         in_tables += filed(p);
-        if (rng_below(&rng, 4) == 0)
+        if (rng_below(&m.rng, 4) == 0)
             store_close(&p->s);
         else
             store_abandon(&p->s);
-        p->o.generation_bytes = (size_t)32 << 10 << rng_below(&rng, 5);
+        p->o.generation_bytes = (size_t)32 << 10 << rng_below(&m.rng, 5);
         load(p);
-        for (unsigned i = 0; i < 2 * MODEL_ROWS; i++)
-            if (large_get(p, families[i % 2], i / 2) != model[i % 2][i / 2])
-                fail_msg("step %u, family %u, row %u", step, i % 2, i / 2);
+        model_check(&m, p, step);
     }
     assert_true(in_tables > 0);
 }
@@ -662,43 +684,22 @@ static void a_repair_that_was_cut_short_goes_on(void **state)
 /* Rows in tables of ours and in flushed and merged ones. */
 static void without_its_manifest_all_is_as_it_was(void **state)
 {
-    static const enum family families[] = {FAMILY_JOBS, FAMILY_PAST};
-    static char model[2][MODEL_ROWS];
+    static struct model m;
     struct place *p = *state;
-    struct rng rng;
-    const char *seed = getenv("TABLES_SEED");
-    uint64_t in_tables = 0,
-             number = seed == NULL ? 1 : strtoull(seed, NULL, 10);
-    print_message("seed %llu\n", (unsigned long long)number);
-    rng_seed(&rng, number);
-    memset(model, 0, sizeof(model));
+    uint64_t in_tables = 0;
+    model_begin(&m);
     for (unsigned round = 0; round < 8; round++) {
-        p->o.generation_bytes = (size_t)32 << 10 << rng_below(&rng, 3);
+        p->o.generation_bytes = (size_t)32 << 10 << rng_below(&m.rng, 3);
         load(p);
-        for (unsigned step = 0; step < 30; step++) {
-            size_t f = (size_t)rng_below(&rng, 2);
-            unsigned from = (unsigned)rng_below(&rng, MODEL_ROWS);
-            unsigned to = from + 1 + (unsigned)rng_below(&rng, 300);
-            char with = rng_below(&rng, 2) == 0 ? 0 : (char)('a' + step % 26);
-            for (unsigned i = from; i < to && i < MODEL_ROWS; i++) {
-                char *row = &model[f][i];
-                if (with != 0)
-                    large_put(p, families[f], i, with, *row == 0);
-                else if (*row != 0)
-                    large_del(p, families[f], i);
-                *row = with;
-            }
-            commit(p);
-        }
+        for (unsigned step = 0; step < 30; step++)
+            model_change(&m, p, step);
         wait_applied(p);
         in_tables += filed(p);
         store_close(&p->s);
         lose_manifest(p);
         salvage(p);
         load(p);
-        for (unsigned i = 0; i < 2 * MODEL_ROWS; i++)
-            if (large_get(p, families[i % 2], i / 2) != model[i % 2][i / 2])
-                fail_msg("round %u, family %u, row %u", round, i % 2, i / 2);
+        model_check(&m, p, round);
         store_close(&p->s);
     }
     assert_true(in_tables > 0);
