@@ -107,7 +107,7 @@ enum err offline_rows(struct offline *o, enum family f, offline_row_fn fn,
     if (!o->has_base)
         return ERR_OK;
     rocksdb_iterator_t *it = rocksdb_create_iterator_cf(
-        o->base.db, o->base.read_disk, o->base.cfs[f]);
+        o->base.db, rocks_ranges_options(&o->base, f), o->base.cfs[f]);
     struct key last = {.len = 0};
     char *message = NULL;
     enum err rc = ERR_OK;
@@ -131,6 +131,8 @@ enum err offline_rows(struct offline *o, enum family f, offline_row_fn fn,
                  offline_hex(key_slice(&last)));
         return ERR_CORRUPT;
     }
+    if (rc == ERR_OK && atomic_load(&o->base.ranged[f]))
+        rc = rocks_ranges_check(&o->base, f, e);
     return rc;
 }
 

@@ -26,6 +26,7 @@
  *  4. With a finite max_open_files, a read from the block cache alone can
  *     succeed with an empty value.
  *  5. Column family handles must be destroyed before the database is closed.
+ *  6. Iterators that mind range deletions lose errors; see rocks_ranges.c.
  */
 #ifndef STORE_ROCKS_H
 #define STORE_ROCKS_H
@@ -72,6 +73,8 @@ struct rocks_base {
     rocksdb_block_based_table_options_t *table;
     rocksdb_cache_t *cache;
     rocksdb_readoptions_t *read_memory, *read_disk, *read_persisted;
+    rocksdb_readoptions_t *read_all; /* what range deletions hide, too */
+    _Atomic bool ranged[FAMILIES];   /* rocks_ranges.c */
 };
 
 struct rocks_base_options {
@@ -124,6 +127,7 @@ struct rocks {
     rocksdb_writebatch_t *batch;
     bool batch_used; /* it has memory */
     struct filing filing;
+    uint64_t ranges_until[FAMILIES]; /* the last one came with this index */
     _Atomic uint64_t filed_changes;
     bool ballast;              /* it is there */
     uint64_t refused_since_ms; /* by a base that has room; 0: not */
@@ -244,6 +248,20 @@ enum err rocks_read_many(struct backend *b, enum family f, size_t n,
                          const struct slice *keys, struct arena *to,
                          struct slice *values, struct errbuf *e);
 void *rocks_reader(void *arg);
+
+/* --- rocks_ranges.c ------------------------------------------------------- */
+
+/* Does a family have range deletions? At opening; before a generation with some
+ * is written; and whether they are gone. The latter two: [applier] */
+void rocks_ranges_find(struct rocks_base *b);
+void rocks_ranges_come(struct rocks *r, const struct generation *g);
+void rocks_ranges_look(struct rocks *r);
+/* For a walk over a family from the disk; and a walk over all that it has, to
+ * find damage that the first one may not have told of. */
+const rocksdb_readoptions_t *rocks_ranges_options(const struct rocks_base *b,
+                                                  enum family f);
+MUST_USE enum err rocks_ranges_check(const struct rocks_base *b, enum family f,
+                                     struct errbuf *e);
 
 /* --- rocks_apply.c ------------------------------------------------------- */
 

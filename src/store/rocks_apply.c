@@ -217,6 +217,7 @@ static void learn_flushed(struct rocks *r)
     if (index != atomic_load(&r->flushed_index)) {
         atomic_store(&r->flushed_index, index);
         rocks_file_flushed(r, index);
+        rocks_ranges_look(r);
         if (index == atomic_load(&r->applied_index))
             r->unflushed_bytes = 0;
         delete_files(r);
@@ -320,6 +321,7 @@ static enum err write_generation(struct rocks *r, const struct generation *g,
     rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
     rocksdb_writeoptions_disable_WAL(wo, 1);
     fill_batch(r, g);
+    rocks_ranges_come(r, g);
     rocksdb_write(r->base.db, wo, r->batch, &message);
     rocksdb_writeoptions_destroy(wo);
     if (message != NULL)
@@ -448,6 +450,8 @@ void *rocks_applier(void *arg)
             pthread_mutex_unlock(&r->lock);
             if (idle >= BATCH_IDLE_MAX)
                 trim_batch(r);
+            else if (idle > 0 && r->has_base) /* merged away since? */
+                rocks_ranges_look(r);
             check_space(r);
             rocks_witness_turn(r, false);
             if (atomic_load(&r->flush_fault))

@@ -1,6 +1,4 @@
-/* Full generations go to the base as tables, past the memtables. So far only
- * finished jobs do: with all families, tests/integration/random_commands finds
- * live rows missing, and why is not known (store_options.live_tables).
+/* Full generations go to the base as tables, past the memtables.
  *
  * What a row costs on its way into a table is, for two thirds, the memtable
  * that carries it: it is copied into a batch, sorted in among others, read back
@@ -205,8 +203,7 @@ static size_t many_rows(const struct rocks *r)
 static bool is_large(const struct rocks *r, const struct generation *g,
                      enum family f)
 {
-    bool may = f == FAMILY_PAST || (r->o.live_tables && f != FAMILY_META);
-    return may && g->used >= r->o.generation_bytes / FILE_SHARE &&
+    return f != FAMILY_META && g->used >= r->o.generation_bytes / FILE_SHARE &&
            g->maps[f].len >= many_rows(r) && g->ranges[f].len == 0;
 }
 

@@ -162,6 +162,8 @@ static void set_read_options(struct rocks_base *b)
     b->read_memory = rocksdb_readoptions_create();
     rocksdb_readoptions_set_read_tier(b->read_memory, TIER_BLOCK_CACHE);
     b->read_disk = rocksdb_readoptions_create();
+    b->read_all = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_ignore_range_deletions(b->read_all, 1);
     b->read_persisted = rocksdb_readoptions_create();
     rocksdb_readoptions_set_read_tier(b->read_persisted, TIER_PERSISTED);
 }
@@ -293,6 +295,7 @@ enum err rocks_base_open(struct rocks_base *b, const char *path,
     }
     memcpy(b->cfs, handles, sizeof(b->cfs));
     rocksdb_column_family_handle_destroy(handles[FAMILIES]);
+    rocks_ranges_find(b);
     return ERR_OK;
 
 fail:
@@ -327,6 +330,7 @@ void rocks_base_close(struct rocks_base *b)
     if (b->read_memory != NULL) {
         rocksdb_readoptions_destroy(b->read_memory);
         rocksdb_readoptions_destroy(b->read_disk);
+        rocksdb_readoptions_destroy(b->read_all);
         rocksdb_readoptions_destroy(b->read_persisted);
     }
     if (b->options != NULL)

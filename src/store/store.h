@@ -182,7 +182,6 @@ struct store_options {
     uint64_t log_segment_bytes, log_max_bytes;
     bool log_realtime;
     uint64_t generation_bytes, generation_age_ms, overlay_bytes_max;
-    bool live_tables; /* for tests: see decision 16 */
     uint64_t block_cache_bytes, write_buffer_bytes;
     uint64_t disk_reserve_bytes;
     void (*on_wake)(void *ud); /* any thread */

@@ -59,7 +59,6 @@ static inline int make_place(void **state)
     p->o.log_segment_bytes = 1 << 20;
     p->o.generation_bytes = 64 << 10;
     p->o.disk_reserve_bytes = 0;
-    p->o.live_tables = true;
     *state = p;
     return 0;
 }
@@ -174,6 +173,22 @@ static inline unsigned count_rows(struct place *p)
                                 SLICE_EMPTY, SIZE_MAX, count, &n, NULL),
                      ERR_OK);
     return n;
+}
+
+static inline void set_flag(void *ud)
+{
+    *(bool *)ud = true;
+}
+
+static inline void fetch_all(struct place *p, struct gather *g)
+{
+    uint64_t end = deadline();
+    bool done = false;
+    store_fetch(p->s, g, set_flag, &done);
+    while (!done) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
 }
 
 #endif

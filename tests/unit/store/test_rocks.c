@@ -349,11 +349,6 @@ static void a_log_that_was_put_back_is_noticed(void **state)
     refused(p);
 }
 
-static void set_flag(void *ud)
-{
-    *(bool *)ud = true;
-}
-
 /* What the loop must never do: wait for a disk. */
 static void a_read_that_needs_the_disk_is_fetched(void **state)
 {
@@ -394,17 +389,6 @@ static void a_read_that_needs_the_disk_is_fetched(void **state)
     gather_free(&g);
     store_get_stats(p->s, &st);
     assert_int_equal(st.loop_disk_reads, 0);
-}
-
-static void fetch_all(struct place *p, struct gather *g)
-{
-    uint64_t end = deadline();
-    bool done = false;
-    store_fetch(p->s, g, set_flag, &done);
-    while (!done) {
-        assert_true(clock_mono_us() < end);
-        turn(p);
-    }
 }
 
 static bool is_erased(unsigned i)

@@ -62,11 +62,6 @@ static void it_is_read_and_written_without_a_base(void **state)
     check_rows(p);
 }
 
-static void set_flag(void *ud)
-{
-    *(bool *)ud = true;
-}
-
 static void rows_can_be_fetched_before_there_is_a_base(void **state)
 {
     struct place *p = *state;

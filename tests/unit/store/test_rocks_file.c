@@ -62,6 +62,23 @@ static unsigned count_past(struct place *p)
     return n;
 }
 
+/* Rows by reads from memory, and from the disk where they ask for that. */
+static unsigned scan(struct place *p, enum family f, size_t max)
+{
+    struct gather *g = gather_new(p->s);
+    enum err rc = ERR_PENDING;
+    unsigned n = 0;
+    while (rc == ERR_PENDING) {
+        n = 0;
+        rc = store_scan(p->s, g, f, SLICE_EMPTY, SLICE_EMPTY, max, count, &n,
+                        NULL);
+        if (rc == ERR_PENDING)
+            fetch_all(p, g);
+    }
+    gather_free(&g);
+    return rc == ERR_OK ? n : 0;
+}
+
 /* In one entry, so that one generation has them all, and is full. */
 static void fill(struct place *p, unsigned bucket, unsigned from, char with)
 {
@@ -306,6 +323,14 @@ static void model_change(struct model *m, struct place *p, unsigned step)
 
 static void model_check(const struct model *m, struct place *p, unsigned step)
 {
+    for (size_t f = 0; f < 2; f++) {
+        unsigned n = 0;
+        for (unsigned i = 0; i < MODEL_ROWS; i++)
+            n += m->rows[f][i] != 0;
+        unsigned found = scan(p, model_families[f], SIZE_MAX / 4);
+        if (found != n)
+            fail_msg("step %u, family %zu: %u rows, not %u", step, f, found, n);
+    }
     for (unsigned i = 0; i < 2 * MODEL_ROWS; i++)
         if (large_get(p, model_families[i % 2], i / 2) != m->rows[i % 2][i / 2])
             fail_msg("step %u, family %u, row %u", step, i % 2, i / 2);
@@ -376,6 +401,72 @@ static void a_forgotten_bucket_stays_forgotten(void **state)
     crash(p, 16 << 20);
     assert_int_equal(count_past(p), 2 * ROWS);
     assert_int_equal(get_past(p, 7, 3), 0);
+}
+
+/* The store fetches so many rows more than were asked for. */
+#define AHEAD 16
+
+/* Six tables. In the cache are all blocks of the first, and no other. */
+static void cold_tables(struct place *p)
+{
+    load(p);
+    for (unsigned i = 0; i < 6; i++)
+        fill(p, 7, i * ROWS, 'a');
+    wait_applied(p);
+    assert_int_equal(filed(p), 6 * ROWS);
+    store_close(&p->s);
+    load(p);
+    unsigned n = ROWS - AHEAD - 1;
+    assert_int_equal(scan(p, FAMILY_PAST, n), n);
+}
+
+static void a_read_from_memory_misses_no_table(void **state)
+{
+    struct place *p = *state;
+    cold_tables(p);
+    assert_int_equal(scan(p, FAMILY_PAST, SIZE_MAX / 4), 6 * ROWS);
+}
+
+/* Rows [ROWS / 4, ROWS / 2) go. */
+static void erase_some(struct place *p)
+{
+    struct key a, b;
+    past_key(&a, 7, ROWS / 4);
+    past_key(&b, 7, ROWS / 2);
+    store_del_range(p->s, FAMILY_PAST, key_slice(&a), key_slice(&b));
+    commit(p);
+    wait_applied(p);
+}
+
+static void a_read_from_memory_misses_no_table_behind_a_range(void **state)
+{
+    struct place *p = *state;
+    cold_tables(p);
+    erase_some(p);
+    assert_int_equal(scan(p, FAMILY_PAST, SIZE_MAX / 4), 6 * ROWS - ROWS / 4);
+    store_close(&p->s);
+    load(p);
+    unsigned n = ROWS - ROWS / 4 - AHEAD - 1;
+    assert_int_equal(scan(p, FAMILY_PAST, n), n);
+    assert_int_equal(scan(p, FAMILY_PAST, SIZE_MAX / 4), 6 * ROWS - ROWS / 4);
+}
+
+/* The first block of the third table. */
+static void a_damaged_table_behind_a_range_is_noticed(void **state)
+{
+    struct place *p = *state;
+    char command[300];
+    cold_tables(p);
+    erase_some(p);
+    store_close(&p->s);
+    snprintf(command, sizeof(command),
+             "f=$(ls '%s'/base/*.sst | sed -n 3p); "
+             "printf X | dd of=\"$f\" bs=1 seek=99 conv=notrunc status=none",
+             p->dir);
+    assert_int_equal(system(command), 0);
+    load(p);
+    assert_int_equal(scan(p, FAMILY_PAST, ROWS), ROWS);
+    assert_int_equal(scan(p, FAMILY_PAST, SIZE_MAX / 4), 0);
 }
 
 /* A crash between taking a table in and deleting its own name leaves two names
@@ -705,53 +796,32 @@ static void without_its_manifest_all_is_as_it_was(void **state)
     assert_true(in_tables > 0);
 }
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_full_generation_files_its_finished_jobs, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(
-            a_small_or_old_generation_goes_by_way_of_the_batch, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(
-            what_was_deleted_since_stays_so_after_a_crash, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(
-            what_was_changed_since_stays_so_after_a_crash, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(
-            rows_in_a_memtable_are_flushed_before_a_table_is_made, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(deletions_go_into_tables_too,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(
-            the_head_and_the_end_of_a_backlog_get_a_table_each, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(crashes_anywhere_leave_what_was_written,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(a_generation_may_only_delete,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(a_forgotten_bucket_stays_forgotten,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(
-            a_note_of_a_table_that_is_not_there_is_cut_off, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(a_table_across_another_is_whole,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(a_table_says_whose_it_is, make_place,
-                                        remove_place),
-        cmocka_unit_test_setup_teardown(another_file_is_not_written_into,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(
-            without_its_manifest_each_row_is_in_its_family, make_place,
-            remove_place),
-        cmocka_unit_test_setup_teardown(a_repair_that_was_cut_short_goes_on,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(without_its_manifest_all_is_as_it_was,
-                                        make_place, remove_place),
-        cmocka_unit_test_setup_teardown(a_second_name_of_a_table_does_no_harm,
-                                        make_place, remove_place),
+        TEST(a_full_generation_files_its_finished_jobs),
+        TEST(a_small_or_old_generation_goes_by_way_of_the_batch),
+        TEST(what_was_deleted_since_stays_so_after_a_crash),
+        TEST(what_was_changed_since_stays_so_after_a_crash),
+        TEST(rows_in_a_memtable_are_flushed_before_a_table_is_made),
+        TEST(deletions_go_into_tables_too),
+        TEST(the_head_and_the_end_of_a_backlog_get_a_table_each),
+        TEST(crashes_anywhere_leave_what_was_written),
+        TEST(a_generation_may_only_delete),
+        TEST(a_forgotten_bucket_stays_forgotten),
+        TEST(a_note_of_a_table_that_is_not_there_is_cut_off),
+        TEST(a_table_across_another_is_whole),
+        TEST(a_table_says_whose_it_is),
+        TEST(another_file_is_not_written_into),
+        TEST(without_its_manifest_each_row_is_in_its_family),
+        TEST(a_repair_that_was_cut_short_goes_on),
+        TEST(without_its_manifest_all_is_as_it_was),
+        TEST(a_second_name_of_a_table_does_no_harm),
+        TEST(a_read_from_memory_misses_no_table),
+        TEST(a_read_from_memory_misses_no_table_behind_a_range),
+        TEST(a_damaged_table_behind_a_range_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
