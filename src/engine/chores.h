@@ -68,7 +68,7 @@ struct purge {
     struct key next; /* where the step goes on; stored */
     uint64_t expected, done, examined;
     uint32_t window; /* windows of lanes up to here are released */
-    bool sealed;     /* see store_seal_soon() */
+    bool left;       /* by what runs: then the lanes can go */
 };
 enum purge_step { /* stored as the chore's phase: never renumber */
                   PURGE_PARKED = 0,

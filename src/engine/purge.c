@@ -7,8 +7,8 @@
  *
  *       PARKED   windows of dead lanes, and their places in lines; rows of
  *                `parked`
- *       JOBS     rows of `jobs`, and all that a job has beside its row
- *       LANES    `ready` of the dead lanes, one range; the lanes themselves
+ *       JOBS     rows of `jobs` and `ready`, and all that a job has beside them
+ *       LANES    the lanes themselves
  *
  * Whether a job was purged is told by its row alone: it does not run, and its
  * lane is dead. So nothing has to be reached in time, and a crash loses
@@ -31,9 +31,6 @@
 #define SLICE_ROWS 1024
 #define SLICE_MEMBERS 4096
 #define SLICE_LANES 1024
-/* So many neighbours go by one range deletion. Reads look at each range of a
- * generation, so few long ones are wanted. */
-#define RANGE_ROWS 512
 
 static void watermark_store(struct engine *e, const struct queue *q)
 {
@@ -192,23 +189,6 @@ static enum err rows_read(struct rows *r, struct gather *g, struct errbuf *err)
     return rc;
 }
 
-/* Rows [first, end), all of them dead. A stretch that begins where the last
- * slice stopped begins with its range: touching ranges become one. */
-static void rows_delete(struct rows *r, uint32_t first, uint32_t end)
-{
-    struct key next;
-    if (end - first < RANGE_ROWS) {
-        for (uint32_t i = first; i < end; i++)
-            store_del(r->e->store, r->family, row_key(r, i));
-        return;
-    }
-    struct slice from = row_key(r, first);
-    if (first == 0 && r->p->next.len > 0)
-        from = key_slice(&r->p->next);
-    store_del_range(r->e->store, r->family, from,
-                    key_next(&next, row_key(r, end - 1)));
-}
-
 /* --- parked -------------------------------------------------------------- */
 
 /* True: all are released. */
@@ -240,10 +220,10 @@ static enum err free_parked(struct engine *e, struct gather *g, struct purge *p,
         struct parked_key k;
         if (key_parse_parked(row_key(&r, i), &k))
             park_forget(e, k.limit, lane_by_id(e, k.lane));
+        store_del(e->store, FAMILY_PARKED, row_key(&r, i));
     }
     if (rc == ERR_OK) {
         p->examined += i;
-        rows_delete(&r, 0, i);
         if (i < n) {
             struct parked_key k;
             struct key lane;
@@ -302,25 +282,36 @@ static enum err examine(struct rows *r, struct gather *g, struct errbuf *err)
     return all;
 }
 
-/* Erase what is dead, stretch by stretch. Returns how many rows were passed. */
+/* The row says where it would stand; whether it did or was parked, no matter.
+ */
+static void erase_rows(struct rows *r, uint32_t i)
+{
+    struct id id;
+    struct rec_job job;
+    struct key k;
+    store_del(r->e->store, FAMILY_JOBS, row_key(r, i));
+    if (key_parse_id(row_key(r, i), &id) &&
+        rec_job_decode(&job, row_value(r, i)) &&
+        (job.state == JOB_READY || job.state == JOB_PARKED))
+        store_del(r->e->store, FAMILY_READY,
+                  key_ready(&k, job.queue, job.lane, job.order, &id));
+}
+
+/* Erase what is dead. Returns how many rows were passed. */
 static uint32_t erase(struct rows *r, struct gather *g, struct purge *p,
                       struct now now)
 {
-    struct engine *e = r->e;
-    uint32_t n = rows_n(r), first = 0, i = 0;
-    for (; i < n && (i == 0 || !slice_over(e)); i++) {
+    uint32_t n = rows_n(r), i = 0;
+    for (; i < n && (i == 0 || !slice_over(r->e)); i++) {
         bool made;
-        if (!row_at(r, i)->dead) {
-            rows_delete(r, first, i);
-            first = i + 1;
+        if (!row_at(r, i)->dead)
             continue;
-        }
         struct job *j = dead_job(r, i, &made);
         ASSERT(j != NULL);
-        purged_erase(e, g, j, now);
+        purged_erase(r->e, g, j, now);
+        erase_rows(r, i);
         p->done++;
     }
-    rows_delete(r, first, i);
     return i;
 }
 
@@ -351,18 +342,9 @@ static enum err free_jobs(struct engine *e, struct gather *g, struct purge *p,
 static void free_lanes(struct engine *e, struct purge *p)
 {
     struct queue *q = p->queue;
-    struct key from, to;
-    if (!p->sealed) { /* then go on with the next tick */
-        store_seal_soon(e->store);
-        p->sealed = true;
+    if (!p->left) {
+        p->left = true;
         p->window = 0;
-        return;
-    }
-    if (p->window == 0) {
-        key_prefix_lane(&from, q->set.id, 0);
-        key_prefix_lane(&to, q->set.id, q->purged + 1);
-        store_del_range(e->store, FAMILY_READY, key_slice(&from),
-                        key_slice(&to));
         leases_leave_dead_lanes(e, q);
     }
     for (uint32_t n = 0; p->window < q->purged && n < SLICE_LANES; n++) {

@@ -41,7 +41,6 @@ struct store {
     uint32_t entry_events;
     uint64_t last_index;
     bool inline_pays; /* the last entry was a small one */
-    bool seal_soon;   /* with the next entry */
 
     /* What reads without a gather have returned since the last change. */
     struct arena scratch;

@@ -123,12 +123,6 @@ static char *change_room(struct store *s, size_t size)
     return generation_room(s->open, size);
 }
 
-void store_seal_soon(struct store *s)
-{
-    CHECK_OBJ(s, STORE);
-    s->seal_soon = true;
-}
-
 char *store_put(struct store *s, enum family f, struct slice key, size_t len,
                 bool fresh)
 {
@@ -203,10 +197,8 @@ uint64_t store_commit(struct store *s, struct now now)
     s->stats.changes += s->entry_changes - s->entry_events;
     s->stats.entry_bytes += entry.len;
     s->entry_changes = s->entry_events = 0;
-    if (g->used >= s->seal_bytes || s->seal_soon) {
-        if (!s->seal_soon)
-            s->full_mono_ms = now.mono_ms;
-        s->seal_soon = false;
+    if (g->used >= s->seal_bytes) {
+        s->full_mono_ms = now.mono_ms;
         store_seal(s);
     }
     return s->last_index;

@@ -74,11 +74,6 @@ MUST_USE char *store_event(struct store *s, size_t len);
 /* Bytes and changes gathered in the open entry. */
 size_t store_entry_bytes(const struct store *s);
 
-/* Close the open generation with the next entry. A range deletion drops what it
- * covers in the open one row by row, which takes its time if many were written
- * just now; whoever is about to delete so asks for this a tick before. */
-void store_seal_soon(struct store *s);
-
 /* Close the open entry and hand it to the log. Returns the index that covers
  * everything so far, also when there was nothing to commit. */
 uint64_t store_commit(struct store *s, struct now now);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/core.h"
+#include "store/state.h"
 
 static void a_job_is_added_leased_and_acknowledged(void **state)
 {
@@ -609,8 +610,9 @@ static struct store_stats stats(const struct rig *r)
 /* Begin a generation, with the one before in the base. */
 static void seal(struct rig *r)
 {
-    store_seal_soon(r->store);
     rig_add(r, "other", "x", NULL);
+    rig_step(r);
+    store_seal(r->store);
     rig_pass(r, 1);
     assert_int_equal(stats(r).generations, 1);
 }
