@@ -278,11 +278,15 @@ static enum err salvage_base(struct salvage *s, uint64_t *applied,
         return ERR_OK;
     }
     rc = open_mended(s, e);
-    if (rc != ERR_OK)
+    bool repaired = rc != ERR_OK;
+    if (repaired)
         rc = repair(s, e);
     if (rc != ERR_OK)
         return rc;
-    if (!reads_well(s)) {
+    /* A repair puts all tables on one level, where a read of a single row takes
+     * the table with the newest row for the newest table: rows that a merge had
+     * moved may read as they were before. A walk compares the rows. */
+    if (repaired || !reads_well(s)) {
         rc = rebuild(s, e);
         if (rc == ERR_OK)
             rc = open_damaged(&s->from, s->base, e);
