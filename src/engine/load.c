@@ -172,7 +172,6 @@ enum err engine_load(struct engine *e, struct now now, bool *done,
     e->load_step++;
     if (e->load_step == LOAD_READY) {
         loaded(e, now);
-        store_serves(e->store);
         *done = true;
     }
     return ERR_OK;

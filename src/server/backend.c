@@ -95,6 +95,8 @@ enum err backend_load_step(struct server *s, bool *done, struct errbuf *e)
         if (rc == ERR_OK && *done) /* counters are those of the rows */
             rc = engine_check(s->engine, e);
 #endif
+        if (rc == ERR_OK && *done)
+            store_serves(s->store);
         return rc;
     }
     enum err rc = store_load_step(s->store, s->now, &loaded, e);
