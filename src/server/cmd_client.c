@@ -447,7 +447,8 @@ CLIENT_SUB(setinfo, "SETINFO", FREE_CMD, setinfo_args, NULL,
            "Name the client library.", "OK");
 CLIENT_SUB(info, "INFO", FREE_CMD, NULL, NULL,
            "This connection as CLIENT LIST shows it.", "a line");
-CLIENT_SUB(reply, "REPLY", FREE_CMD, mode_args, NULL,
+/* Inside EXEC it would leave replies out of an array that announced them. */
+CLIENT_SUB(reply, "REPLY", FREE_CMD | CMD_NO_MULTI, mode_args, NULL,
            "Whether this connection gets replies.", "OK, or nothing");
 CLIENT_SUB(no_evict, "NO-EVICT", ADMIN_CMD, switch_args, NULL,
            "Accepted: connections are not evicted.", "OK");

@@ -111,6 +111,17 @@ start_server {tags {connection}} {
         assert_equal OK [$c read]
         assert_equal PONG [$c ping]
     }
+    test {CLIENT REPLY is not for transactions: EXEC has a reply for each} {
+        set c [client]
+        $c multi
+        foreach mode {OFF SKIP ON} {
+            assert_error "ERR Command not allowed inside a transaction" {
+                $c client reply $mode
+            }
+        }
+        assert_error EXECABORT* {$c exec}
+        assert_equal PONG [$c ping]
+    }
     test {CLIENT TRACKING, NO-EVICT, NO-TOUCH are accepted} {
         set c [client]
         assert_equal OK [$c client tracking on optin noloop]
