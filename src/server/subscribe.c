@@ -2,9 +2,12 @@
 
 #include "server/pubsub.h"
 
+/* Pushed, so that CLIENT REPLY OFF does not keep it back: as in Redis. */
 static void confirm(struct cmd_ctx *c, const char *kind,
                     const struct slice *name)
 {
+    bool muted = c->reply->muted;
+    c->reply->muted = false;
     reply_push(c->reply, 3);
     reply_str(c->reply, kind);
     if (name == NULL)
@@ -12,6 +15,7 @@ static void confirm(struct cmd_ctx *c, const char *kind,
     else
         reply_bulk(c->reply, *name);
     reply_int(c->reply, ctx_client(c)->sub_count);
+    c->reply->muted = muted;
 }
 
 enum err subscribe_all(struct cmd_ctx *c, bool pattern)

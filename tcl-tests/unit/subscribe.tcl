@@ -50,6 +50,23 @@ start_server {tags {pubsub}} {
         }
         assert_error "EXECABORT*" {$c exec}
     }
+    test {whoever wants no replies still sees what is pushed} {
+        set c [client]
+        $c send CLIENT REPLY OFF
+        $c send SUBSCRIBE quiet
+        assert_equal {subscribe quiet 1} [$c read]
+        assert_equal 1 [r publish quiet x]
+        assert_equal {message quiet x} [$c read]
+        $c send PING
+        $c send UNSUBSCRIBE
+        assert_equal {unsubscribe quiet 0} [$c read]
+        $c send CLIENT REPLY ON
+        assert_equal OK [$c read]
+        $c send CLIENT REPLY SKIP
+        $c send PSUBSCRIBE qu*
+        assert_equal {psubscribe qu* 1} [$c read]
+        assert_equal {pong {}} [$c ping]
+    }
     test {channels and messages hold any byte} {
         set c [client]
         set name "a\x00\xff\r\nb"
