@@ -372,10 +372,13 @@ static enum err help_exec(struct cmd_ctx *c)
 
 /* --- tables ----------------------------------------------------------------*/
 
-static const struct arg name_args[] = {{"name", OPT(BYTES, word)}, {0}};
+static const struct arg name_args[] = {
+    {"name", OPT(BYTES, word), .max = CLIENT_NAME_MAX},
+    {0},
+};
 static const struct arg setinfo_args[] = {
     {"attribute", OPT(BYTES, word)},
-    {"value", OPT(BYTES, value)},
+    {"value", OPT(BYTES, value), .max = CLIENT_NAME_MAX},
     {0},
 };
 static const struct arg mode_args[] = {

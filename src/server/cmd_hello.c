@@ -74,7 +74,8 @@ static const struct arg args[] = {
 
 static const struct opt opts[] = {
     {"AUTH", OPT(TWO, auth), "user name and password", "username password"},
-    {"SETNAME", OPT(BYTES, name), "name of the connection", "name"},
+    {"SETNAME", OPT(BYTES, name), "name of the connection", "name",
+     .max = CLIENT_NAME_MAX},
     {0},
 };
 

@@ -47,8 +47,10 @@ void help_reply(struct reply *r, const char *command, const char *const *lines);
 MUST_USE enum err auth_check(struct client *c, struct slice user,
                              struct slice password, struct errbuf *e);
 
-/* --- names that a client gives itself
- * ---------------------------------------*/
+/* --- names that a client gives itself --------------------------------------*/
+
+/* They are kept, and listed by CLIENT LIST. */
+#define CLIENT_NAME_MAX 1024
 
 /* Printable ASCII without blanks. */
 bool client_word_ok(struct slice word);

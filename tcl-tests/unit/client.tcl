@@ -57,6 +57,18 @@ start_server {tags {connection}} {
             $c client setinfo lib-ver "a b"
         }
     }
+    test {names have a bound, for they are kept and listed} {
+        set c [client]
+        set long [string repeat x 1025]
+        assert_equal OK [$c client setname [string range $long 1 end]]
+        foreach command {
+            {client setname} {client setinfo lib-name}
+            {client setinfo lib-ver} {hello 2 setname}
+        } {
+            assert_error "LIMIT *has 1025 bytes, 1024 are allowed" {$c {*}$command $long}
+        }
+        assert_equal [string range $long 1 end] [$c client getname]
+    }
     test {CLIENT LIST can be narrowed} {
         set a [client]
         set b [client]
