@@ -61,6 +61,11 @@ static const char *or_empty(const char *s)
     return s == NULL ? "" : s;
 }
 
+size_t client_all_memory(const struct client *c)
+{
+    return client_memory(c) + multi_memory(c) + pubsub_memory(c);
+}
+
 void client_describe(const struct client *c, struct buf *out)
 {
     size_t in = client_in_bytes(c), pending = client_out_bytes(c);
@@ -79,7 +84,7 @@ void client_describe(const struct client *c, struct buf *out)
                "redir=-1 resp=%d lib-name=%s lib-ver=%s",
                pubsub_channels(c), pubsub_patterns(c),
                (long long)multi_queued(c), in, multi_memory(c), pending > 0,
-               pending, client_memory(c), pending > 0 ? "rw" : "r",
+               pending, client_all_memory(c), pending > 0 ? "rw" : "r",
                c->last_cmd == NULL ? "NULL" : c->last_cmd->name, c->proto,
                or_empty(c->lib_name), or_empty(c->lib_ver));
     buf_printf(out, " tot-net-in=%llu tot-net-out=%llu tot-cmds=%llu",

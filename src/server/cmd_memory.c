@@ -19,7 +19,7 @@ static enum err stats_exec(struct cmd_ctx *c)
     uint64_t clients = 0;
     metrics_take(s, &m);
     LIST_FOR (it, &s->clients)
-        clients += client_memory(CONTAINER_OF(it, struct client, all));
+        clients += client_all_memory(CONTAINER_OF(it, struct client, all));
     const struct {
         const char *name;
         uint64_t value;

@@ -12,6 +12,8 @@ static const struct arg args[] = {
     {0},
 };
 
+static const enum err errors[] = {ERR_LIMIT, ERR_OK};
+
 const struct command cmd_subscribe = {
     .name = "SUBSCRIBE",
     .group = "pubsub",
@@ -20,6 +22,7 @@ const struct command cmd_subscribe = {
     .reply = "for each name: kind, name, number of subscriptions",
     .flags = CMD_FREE | CMD_PUBSUB | CMD_LOADING | CMD_NO_MULTI,
     CMD_PARSED(args, NULL),
+    .errors = errors,
     .exec = subscribe_exec,
     .example = "SUBSCRIBE belfry:ready:emails",
 };

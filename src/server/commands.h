@@ -60,5 +60,7 @@ MUST_USE enum err client_set_name(struct client *c, struct slice name,
 
 /* One line of CLIENT LIST, without the line end. */
 void client_describe(const struct client *c, struct buf *out);
+/* With what the parts keep for it: a transaction, subscriptions. */
+size_t client_all_memory(const struct client *c);
 
 #endif

@@ -25,6 +25,7 @@ struct sub {
 struct subs { /* of one client */
     struct list channels, patterns;
     uint32_t n_channels, n_patterns;
+    size_t bytes; /* of their names */
 };
 
 /* A message that waits for the end of the tick: for one client, as it will be
@@ -132,6 +133,13 @@ static struct sub *find(const struct client *c, struct slice name, bool pattern)
     return NULL;
 }
 
+bool pubsub_has_room(const struct client *c, size_t names, size_t bytes)
+{
+    size_t have = c->subs == NULL ? 0 : c->subs->bytes;
+    return c->sub_count + names <= PUBSUB_NAMES_MAX &&
+           have + bytes <= PUBSUB_BYTES_MAX;
+}
+
 bool pubsub_add(struct client *c, struct slice name, bool pattern)
 {
     struct pubsub *p = c->server->parts->pubsub;
@@ -152,6 +160,7 @@ bool pubsub_add(struct client *c, struct slice name, bool pattern)
     list_append(pattern ? &c->subs->patterns : &c->subs->channels,
                 &sub->of_client);
     t->listeners++;
+    c->subs->bytes += name.len;
     (*(pattern ? &c->subs->n_patterns : &c->subs->n_channels))++;
     c->sub_count++;
     return true;
@@ -164,6 +173,7 @@ static void sub_end(struct sub *sub, bool pattern)
     list_remove(&sub->of_topic);
     list_remove(&sub->of_client);
     mem_free(sub);
+    c->subs->bytes -= t->len;
     (*(pattern ? &c->subs->n_patterns : &c->subs->n_channels))--;
     c->sub_count--;
     if (--t->listeners == 0)
@@ -210,6 +220,15 @@ unsigned pubsub_channels(const struct client *c)
 unsigned pubsub_patterns(const struct client *c)
 {
     return c->subs == NULL ? 0 : c->subs->n_patterns;
+}
+
+/* As if nobody shared its channels. */
+size_t pubsub_memory(const struct client *c)
+{
+    return c->subs == NULL
+               ? 0
+               : sizeof(*c->subs) + c->subs->bytes +
+                     c->sub_count * (sizeof(struct topic) + sizeof(struct sub));
 }
 
 static struct later *later_new(struct pubsub *p, size_t len)

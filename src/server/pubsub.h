@@ -10,6 +10,9 @@
  * Invariants:
  *  1. A channel exists while somebody listens to it.
  *  2. client->sub_count is the number of the client's subs.
+ *
+ * Bounds: PUBSUB_NAMES_MAX names of PUBSUB_BYTES_MAX together for one client,
+ * refused before the first of a command is added.
  */
 #ifndef SERVER_PUBSUB_H
 #define SERVER_PUBSUB_H
@@ -20,6 +23,9 @@
 
 #include "util/slice.h"
 
+#define PUBSUB_NAMES_MAX 100000
+#define PUBSUB_BYTES_MAX ((size_t)8 << 20)
+
 struct client;
 struct pubsub;
 struct server;
@@ -27,6 +33,8 @@ struct server;
 struct pubsub *pubsub_new(void);
 void pubsub_free(struct pubsub **p);
 
+/* May it listen to so many names of so many bytes more? */
+bool pubsub_has_room(const struct client *c, size_t names, size_t bytes);
 /* Returns false if the client listens already. */
 bool pubsub_add(struct client *c, struct slice name, bool pattern);
 bool pubsub_remove(struct client *c, struct slice name, bool pattern);
@@ -37,6 +45,7 @@ struct slice pubsub_any(const struct client *c, bool pattern);
 
 unsigned pubsub_channels(const struct client *c);
 unsigned pubsub_patterns(const struct client *c);
+size_t pubsub_memory(const struct client *c);
 
 /* Returns how many got it. `running` is the client whose command runs, or NULL:
  * it may be in the middle of its reply, so that its own messages are sent when

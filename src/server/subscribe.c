@@ -21,6 +21,14 @@ static void confirm(struct cmd_ctx *c, const char *kind,
 enum err subscribe_all(struct cmd_ctx *c, bool pattern)
 {
     const struct subscribe_args *a = c->args;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < a->names.n; i++)
+        bytes += a->names.words[i].len;
+    if (!pubsub_has_room(ctx_client(c), a->names.n, bytes))
+        return err_set(&c->e, ERR_LIMIT,
+                       "a connection listens to at most %d names of %zumb "
+                       "together",
+                       PUBSUB_NAMES_MAX, PUBSUB_BYTES_MAX >> 20);
     for (uint32_t i = 0; i < a->names.n; i++) {
         (void)pubsub_add(ctx_client(c), a->names.words[i], pattern);
         confirm(c, pattern ? "psubscribe" : "subscribe", &a->names.words[i]);

@@ -67,6 +67,25 @@ start_server {tags {pubsub}} {
         assert_equal {psubscribe qu* 1} [$c read]
         assert_equal {pong {}} [$c ping]
     }
+    test {a connection listens to so much only, and it is counted} {
+        set c [client]
+        set id [$c client id]
+        set wide [string repeat w 1000000]
+        for {set i 0} {$i < 8} {incr i} {$c subscribe $i$wide}
+        regexp {tot-mem=(\d+)} [r client list id $id] -> memory
+        assert_range $memory 8000000 9000000
+        assert_range [dict get [r memory stats] clients.normal] 8000000 9000000
+        foreach kind {subscribe psubscribe} {
+            assert_error "LIMIT a connection listens to at most 100000 names*8mb*" {
+                $c $kind small $wide
+            }
+        }
+        assert_equal {subscribe small 9} [$c subscribe small]
+        $c reset
+        $c send SUBSCRIBE {*}[lrepeat 100001 same]
+        assert_error LIMIT* {$c read}
+        assert_match *tot-mem=???* [$c client info]
+    }
     test {channels and messages hold any byte} {
         set c [client]
         set name "a\x00\xff\r\nb"
