@@ -26,9 +26,22 @@ static enum err open_file(const char *path, int *fd, struct errbuf *e)
     return ERR_OK;
 }
 
+/* A thread may have read the number of the old descriptor and not written yet.
+ * If that were closed, a connection could get the number, and the line. */
+static void replace(int old, int fd)
+{
+    (void)dup3(fd, old, O_CLOEXEC);
+    (void)close(fd);
+}
+
 static void switch_to(int fd)
 {
-    int old = atomic_exchange(&log_fd, fd);
+    int old = atomic_load(&log_fd);
+    if (old != STDOUT_FILENO && fd != STDOUT_FILENO) {
+        replace(old, fd);
+        return;
+    }
+    atomic_store(&log_fd, fd);
     if (old != STDOUT_FILENO)
         (void)close(old);
 }

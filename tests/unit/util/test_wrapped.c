@@ -255,7 +255,11 @@ static void log_lines_have_a_level_and_a_file(void **state)
     say(LL_VERBOSE, "hidden");
     say(LL_WARNING, "shown %d", 1);
     assert_int_equal(rename(path, moved), 0);
+    /* Other threads may be in the middle of a line: their descriptor must not
+     * become that of a connection. */
+    int fd = logger_fd();
     assert_ok(logger_reopen(&e));
+    assert_int_equal(logger_fd(), fd);
     logger_set_level(LL_DEBUG);
     say(LL_DEBUG, "after");
     logger_close();
