@@ -79,6 +79,15 @@ unsigned cmd_name_words(const struct command *cmd)
     return strchr(cmd->name, '|') == NULL ? 1 : 2;
 }
 
+struct slice cmd_shown_word(const struct command *cmd, const struct slice *argv,
+                            uint32_t i)
+{
+    if ((cmd->flags & CMD_SECRET) == 0 || i < cmd_name_words(cmd) ||
+        (cmd->shows != NULL && cmd->shows(argv, i)))
+        return argv[i];
+    return SLICE_LIT("(redacted)");
+}
+
 static void count_args(const struct command *cmd, struct cmd_index *ix)
 {
     ix->name_words = ix->required = cmd_name_words(cmd);

@@ -49,7 +49,7 @@ enum cmd_flag {
     CMD_NO_MULTI = 1 << 8,  /* not allowed inside MULTI */
     CMD_FAST = 1 << 9,      /* never touches more than a few rows */
     CMD_NEW_WORK = 1 << 10, /* refused first when the disk fills (NOSPACE) */
-    CMD_SECRET = 1 << 11,   /* arguments are not shown in MONITOR, SLOWLOG */
+    CMD_SECRET = 1 << 11,   /* arguments with secrets, see `shows` */
     CMD_DEBUG = 1 << 12,    /* needs enable-debug-command */
     CMD_LEASES = 1 << 13,   /* gives out jobs: not while the server drains */
 };
@@ -166,6 +166,8 @@ struct command {
     enum err (*exec)(struct cmd_ctx *c);
     /* Checks across options, after parsing; NULL if none. */
     enum err (*check)(struct cmd_ctx *c);
+    /* With CMD_SECRET: may MONITOR and SLOWLOG show word `i`? NULL: none. */
+    bool (*shows)(const struct slice *argv, uint32_t i);
     const struct command *const *subs; /* CLIENT ID, CLIENT LIST ...; or NULL */
     const char *example;               /* one line for the docs, or NULL */
 };
@@ -228,5 +230,9 @@ int cmd_arity(const struct command *cmd);
 
 /* Words that are names of the command: 1, or 2 for a sub-command. */
 unsigned cmd_name_words(const struct command *cmd);
+
+/* Word `i` as others may see it: a secret is "(redacted)". */
+struct slice cmd_shown_word(const struct command *cmd, const struct slice *argv,
+                            uint32_t i);
 
 #endif

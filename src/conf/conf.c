@@ -48,6 +48,12 @@ enum err config_check(const struct config *c, struct errbuf *e)
     return ERR_OK;
 }
 
+bool conf_is_public(struct slice name, bool value)
+{
+    const struct directive *d = directive_find(name, NULL);
+    return d != NULL && !(value && (d->flags & CF_SECRET) != 0);
+}
+
 void conf_on_set(struct conf *conf, const char *name, conf_apply_fn fn,
                  void *ud)
 {

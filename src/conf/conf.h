@@ -110,6 +110,9 @@ void conf_on_set(struct conf *conf, const char *name, conf_apply_fn fn,
 MUST_USE enum err conf_set(struct conf *conf, const struct slice *pairs,
                            size_t n, struct errbuf *e);
 
+/* Is there such a directive, and (`value`) may others see its value? */
+bool conf_is_public(struct slice name, bool value);
+
 /* CONFIG GET: call `fn` once for each directive that any pattern matches.
  * A secret is shown as CONFIG GET of Redis does: in plain. */
 typedef void (*conf_get_fn)(void *ud, const char *name, struct slice value);

@@ -43,6 +43,12 @@ static enum err set_exec(struct cmd_ctx *c)
     return rc;
 }
 
+/* What no directive is called may be a password in the wrong place. */
+static bool set_shows(const struct slice *argv, uint32_t i)
+{
+    return conf_is_public(argv[i - i % 2], i % 2 != 0);
+}
+
 static enum err rewrite_exec(struct cmd_ctx *c)
 {
     enum err rc = conf_rewrite(ctx_server(c)->conf, &c->e);
@@ -93,8 +99,17 @@ static const struct arg set_args[] = {
 #define FLAGS (CMD_FREE | CMD_ADMIN | CMD_LOADING)
 SUBCOMMAND(config_get, "CONFIG|GET", "server", FLAGS, get_args, NULL, get_exec,
            "Directives that match patterns.", "a map from names to values");
-SUBCOMMAND(config_set, "CONFIG|SET", "server", FLAGS | CMD_SECRET, set_args,
-           NULL, set_exec, "Set directives, all or none.", "OK");
+static const struct command config_set = {
+    .name = "CONFIG|SET",
+    .group = "server",
+    .summary = "Set directives, all or none.",
+    .since = "0.1",
+    .reply = "OK",
+    .flags = FLAGS | CMD_SECRET,
+    CMD_PARSED(set_args, NULL),
+    .exec = set_exec,
+    .shows = set_shows,
+};
 SUBCOMMAND(config_rewrite, "CONFIG|REWRITE", "server", FLAGS, NULL, NULL,
            rewrite_exec, "Write the present values into the file.", "OK");
 SUBCOMMAND(config_resetstat, "CONFIG|RESETSTAT", "server", FLAGS, NULL, NULL,

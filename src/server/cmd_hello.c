@@ -67,6 +67,13 @@ static enum err hello_exec(struct cmd_ctx *c)
     return ERR_OK;
 }
 
+/* All but the two words behind AUTH. */
+static bool hello_shows(const struct slice *argv, uint32_t i)
+{
+    return !slice_is(argv[i - 1], "AUTH") &&
+           (i < 2 || !slice_is(argv[i - 2], "AUTH"));
+}
+
 static const struct arg args[] = {
     {"protover", OPT(BYTES, version), .optional = true},
     {0},
@@ -93,5 +100,6 @@ const struct command cmd_hello = {
     CMD_PARSED(args, opts),
     .errors = errors,
     .exec = hello_exec,
+    .shows = hello_shows,
     .example = "HELLO 3 SETNAME worker-1",
 };

@@ -60,12 +60,9 @@ void monitor_before(struct client *c, const struct cmd_entry *entry,
     uint64_t us = clock_wall_us();
     buf_printf(&line, "%llu.%06llu [0 %s]", (unsigned long long)(us / 1000000),
                (unsigned long long)(us % 1000000), client_addr(c));
-    uint32_t names = cmd_name_words(entry->cmd);
-    bool secret = (entry->cmd->flags & CMD_SECRET) != 0;
     for (uint32_t i = 0; i < argc; i++) {
         buf_add_char(&line, ' ');
-        add_quoted(&line,
-                   secret && i >= names ? SLICE_LIT("(redacted)") : argv[i]);
+        add_quoted(&line, cmd_shown_word(entry->cmd, argv, i));
     }
     LIST_FOR (it, &s->parts->monitors) {
         struct monitor *m = CONTAINER_OF(it, struct monitor, link);

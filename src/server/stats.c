@@ -109,11 +109,8 @@ static void slow_words(struct slow_entry *entry, const struct cmd_entry *cmd,
 {
     char rest[64];
     entry->argc = argc < SLOW_WORDS ? argc : SLOW_WORDS;
-    uint32_t names = cmd_name_words(cmd->cmd);
-    bool secret = (cmd->cmd->flags & CMD_SECRET) != 0;
     for (uint32_t i = 0; i < entry->argc; i++)
-        slow_word(entry, i,
-                  secret && i >= names ? SLICE_LIT("(redacted)") : argv[i]);
+        slow_word(entry, i, cmd_shown_word(cmd->cmd, argv, i));
     if (argc <= SLOW_WORDS)
         return;
     (void)snprintf(rest, sizeof(rest), "... (%u more arguments)",

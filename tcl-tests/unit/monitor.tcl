@@ -15,7 +15,7 @@ start_server {tags {server}} {
         $d hello 2 auth default my-password
         $d ping
         assert_match {*"auth" "(redacted)"} [$c read]
-        assert_match {*"hello" "(redacted)" "(redacted)"*} [$c read]
+        assert_match {*"hello" "2" "auth" "(redacted)" "(redacted)"} [$c read]
         assert_match {*"ping"} [$c read]
     }
 }

@@ -29,6 +29,18 @@ start_server {tags {server} config {slowlog-log-slower-than 0 slowlog-max-len 5}
         r config set requirepass ""
         assert {![string match *my-password* [r slowlog get -1]]}
     }
+    test {of what holds a secret the rest is kept} {
+        set c [client]
+        $c hello 2 AUTH default my-password setname me
+        $c config set timeout 0 requirepass ""
+        catch {$c config set requirepas my-password}
+        set entries [r slowlog get 3]
+        assert_equal {config set (redacted) (redacted)} [lindex $entries 0 3]
+        assert_equal {config set timeout 0 requirepass (redacted)} \
+            [lindex $entries 1 3]
+        assert_equal {hello 2 AUTH (redacted) (redacted) setname me} \
+            [lindex $entries 2 3]
+    }
     test {nothing is kept below the threshold} {
         r config set slowlog-log-slower-than 10000000
         r slowlog reset
