@@ -13,7 +13,7 @@
  *     line if and only if it has such a lane, a strand in its queue's if and
  *     only if it has such a part and its handler is open. A parked lane with
  *     work that stands in no heap is in its queue's list `closed`. Lanes that
- *     were purged are still in all of these, behind the others, until a chore
+ *     were purged are still in the lines, behind the others, until a chore
  *     comes to them.
  *  2. The stored head is never above a row of the lane.
  */

@@ -84,6 +84,9 @@ uint64_t purge_begin(struct engine *e, struct queue *q)
     watermark_store(e, q);
     q->default_lane = NULL;
     q->shares_n = 0; /* its lines need not be touched: fair.c */
+    /* Nor need those in `closed`: they go on as a ring that nobody looks at,
+     * from which each can be removed. */
+    list_remove(&q->closed);
     return n;
 }
 

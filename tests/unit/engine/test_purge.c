@@ -483,6 +483,44 @@ static void purged_lanes_of_a_name_do_not_stand_before_new_ones(void **state)
     assert_int_equal(lanes_in_heaps(r), 0);
 }
 
+/* A full name keeps lanes out of all lines, so those that are dead do not stand
+ * behind the others there. */
+static void a_full_queue_drops_what_came_after_a_purge(void **state)
+{
+    struct rig *r = *state;
+    struct limit_rule one = {.has_concurrency = true, .concurrency = 1};
+    struct queue_settings two = {.has_maxlen = true,
+                                 .maxlen = 2,
+                                 .has_overflow = true,
+                                 .overflow = 1};
+    make_fair(r);
+    rig_pass(r, 0); /* the scan at start, before which no window is complete */
+    assert_int_equal(
+        engine_limit_set(r->engine, SLICE_LIT("api"), &one, r->now, &r->err),
+        ERR_OK);
+    add_for(r, "a", "api");
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    rig_add(r, "other", "x",
+            &(struct job_options){.given = GIVEN(LIMIT),
+                                  .limits = {SLICE_LIT("api")},
+                                  .limits_n = 1});
+    assert_int_equal(rig_lease(r, "other", 1), 1);
+    add_for(r, "a", "api");
+    add_for(r, "b", "api");
+    struct id id = purge(r, "q");
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &two, r->now, &r->err),
+        ERR_OK);
+    for (uint64_t i = 1; i <= 5; i++) {
+        r->now.wall_ms++; /* and no slice of the chore */
+        add_for(r, "b", "api");
+        assert_int_equal(waiting(r, "q"), i < 2 ? i : 2);
+    }
+    rig_until_done(r, id);
+    assert_int_equal(waiting(r, "q"), 2);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
@@ -501,6 +539,7 @@ int main(void)
         T(a_hundred_owners_lanes_die_and_live_again),
         T(the_beginning_of_a_purge_touches_no_lane),
         T(purged_lanes_of_a_name_do_not_stand_before_new_ones),
+        T(a_full_queue_drops_what_came_after_a_purge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
