@@ -261,17 +261,22 @@ static uint32_t lanes_with_work(const struct queue *q, struct lane **out,
     return n;
 }
 
-/* The job that has been ready for longest among those in memory; of one
- * priority that is the oldest of all. */
+/* The job that has been ready for longest among those in memory: of one
+ * priority that is a head, so those of all lanes come first. */
 static bool oldest_of(const struct queue *q, struct id *id)
 {
     struct lane *lanes[LANES_SEEN];
     uint32_t lanes_n = lanes_with_work(q, lanes, LANES_SEEN), looked = 0;
     uint64_t since = UINT64_MAX;
-    for (uint32_t i = 0; i < lanes_n; i++) {
-        const struct window *w = &lanes[i]->window;
-        for (uint32_t n = 0; n < w->len && looked < MEMBERS_SEEN; n++) {
+    bool more = true;
+    for (uint32_t n = 0; more && looked < MEMBERS_SEEN; n++) {
+        more = false;
+        for (uint32_t i = 0; i < lanes_n; i++) {
+            const struct window *w = &lanes[i]->window;
+            if (n >= w->len)
+                continue;
             const struct member *m = window_at(w, n);
+            more = true;
             looked++;
             if (m->since_ms >= since)
                 continue;

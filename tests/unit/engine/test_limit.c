@@ -366,6 +366,28 @@ static void a_full_queue_drops_the_oldest_under_a_full_name(void **state)
     assert_int_equal(rig_lease(r, "q", 10), 1);
 }
 
+static void a_full_queue_looks_at_every_handler_for_its_oldest(void **state)
+{
+    struct rig *r = *state;
+    struct job_options a = {.given = GIVEN(HANDLER), .handler = SLICE_LIT("a")};
+    struct job_options b = {.given = GIVEN(HANDLER), .handler = SLICE_LIT("b")};
+    r->config.window_lane = 8000;
+    rig_restart(r);
+    r->check = false;
+    rig_add(r, "q", "x", &a);
+    rig_pass(r, 1);
+    struct id oldest = rig_add(r, "q", "x", &b).id;
+    rig_pass(r, 1);
+    for (int i = 0; i < 1500; i++)
+        rig_add(r, "q", "x", &a);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    bound(r, 1501);
+    r->check = true;
+    rig_add(r, "q", "x", &a);
+    assert_int_equal(rig_state(r, oldest), JOB_CANCELLED);
+}
+
 static void a_full_queue_drops_nothing_for_a_job_that_is_not_added(void **state)
 {
     struct rig *r = *state;
@@ -751,6 +773,7 @@ int main(void)
         T(maxlen_refuses_or_drops_the_oldest),
         T(a_full_queue_drops_the_oldest_of_a_paused_handler),
         T(a_full_queue_drops_the_oldest_under_a_full_name),
+        T(a_full_queue_looks_at_every_handler_for_its_oldest),
         T(a_full_queue_drops_nothing_for_a_job_that_is_not_added),
         T(an_owner_has_quotas),
         T(many_jobs_behind_a_full_name_stall_nobody),
