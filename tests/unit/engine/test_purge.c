@@ -489,10 +489,8 @@ static void a_full_queue_drops_what_came_after_a_purge(void **state)
 {
     struct rig *r = *state;
     struct limit_rule one = {.has_concurrency = true, .concurrency = 1};
-    struct queue_settings two = {.has_maxlen = true,
-                                 .maxlen = 2,
-                                 .has_overflow = true,
-                                 .overflow = 1};
+    struct queue_settings two = {
+        .has_maxlen = true, .maxlen = 2, .has_overflow = true, .overflow = 1};
     make_fair(r);
     rig_pass(r, 0); /* the scan at start, before which no window is complete */
     assert_int_equal(
