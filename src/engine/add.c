@@ -428,8 +428,21 @@ static enum job_state place(struct engine *e, struct job *j, bool fresh,
     return JOB_SCHEDULED;
 }
 
+/* When it may start, by what stands before it. One that is gone from memory
+ * has all others before it. */
+static int64_t estimate(struct engine *e, const struct draft *d,
+                        const struct add_result *r, bool waited, struct now now)
+{
+    struct job *j = job_get(e, &r->id);
+    if (j != NULL)
+        return start_estimate(e, j, waited, now);
+    return r->state == JOB_PARKED
+               ? -1
+               : start_estimate_last(d->queue, d->handler, now);
+}
+
 static void add_one(struct engine *e, struct draft *d, struct slice payload,
-                    struct now now, struct add_result *result)
+                    bool asks, struct now now, struct add_result *result)
 {
     struct id id = id_next(e, d->queue, now);
     struct rec_job *r = &d->r;
@@ -457,12 +470,10 @@ static void add_one(struct engine *e, struct draft *d, struct slice payload,
                                   .start_estimate_ms = -1};
     if (d->delayed)
         result->start_estimate_ms = (int64_t)(r->since_ms - now.wall_ms);
-    else
-        result->start_estimate_ms = pace_estimate(
-            d->queue, j->handler, d->queue->counts[JOB_READY] - 1, now);
+    bool waited = d->queue->waiters_n > 0; /* one will be woken */
     result->state = place(e, j, true, now);
-    if (result->state == JOB_PARKED)
-        result->start_estimate_ms = -1;
+    if (asks && !d->delayed)
+        result->start_estimate_ms = estimate(e, d, result, waited, now);
 }
 
 /* The waiting job gets the payload and the options of the new one; it keeps its
@@ -645,7 +656,7 @@ static enum err act(struct engine *e, struct gather *g, struct draft *d,
         d->replaced = NULL;
     } else {
         for (uint32_t i = 0; i < p->n; i++)
-            add_one(e, d, p->payloads[i], now, &results[i]);
+            add_one(e, d, p->payloads[i], p->estimate, now, &results[i]);
         if (d->owner != NULL)
             owner_added(d->owner, p->n, now);
     }

@@ -21,10 +21,14 @@ MUST_USE enum err job_state_of(struct engine *e, struct gather *g,
 
 /* --- why.c ---------------------------------------------------------------- */
 
-/* For estimates: a job of the queue was leased; how long until so many more
- * are, in ms, or -1. */
+/* For estimates: a job of the queue was leased. */
 void pace_note(struct queue *q, struct now now);
-int64_t pace_estimate(const struct queue *q, const struct handler *h,
-                      uint64_t ahead, struct now now);
+/* When the job, ready or parked, may start: in so many ms, or -1. `waited`:
+ * somebody waits for one, or did until it came. */
+int64_t start_estimate(struct engine *e, struct job *j, bool waited,
+                       struct now now);
+/* The same for one that stands behind all that are ready. */
+int64_t start_estimate_last(const struct queue *q, const struct handler *h,
+                            struct now now);
 
 #endif

@@ -20,13 +20,14 @@ void pace_note(struct queue *q, struct now now)
     q->pace_n++;
 }
 
-int64_t pace_estimate(const struct queue *q, const struct handler *h,
-                      uint64_t ahead, struct now now)
+/* How long until so many more are leased, in ms, or -1. */
+static int64_t pace_estimate(const struct queue *q, const struct handler *h,
+                             uint64_t ahead, bool waited, struct now now)
 {
     uint64_t age = now.mono_ms - q->pace_from_ms;
     if (q->set.paused != 0 || !h->open)
         return -1; /* the pace says nothing about when they open */
-    if (ahead == 0 && q->waiters_n > 0)
+    if (ahead == 0 && waited)
         return 0;
     if (age >= 2 * PACE_MS || q->pace_n + q->pace_before == 0)
         return -1; /* nobody leases */
@@ -41,6 +42,12 @@ int64_t pace_estimate(const struct queue *q, const struct handler *h,
     return ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
 }
 
+int64_t start_estimate_last(const struct queue *q, const struct handler *h,
+                            struct now now)
+{
+    return pace_estimate(q, h, q->counts[JOB_READY] - 1, false, now);
+}
+
 /* --- place in line ------------------------------------------------------- */
 
 struct place {
@@ -49,7 +56,8 @@ struct place {
     uint64_t order;
     struct id id;
     uint64_t before;
-    bool exact;
+    bool exact; /* that many are, and no more */
+    bool whole; /* all of its line were looked at */
 };
 
 /* By the queue's present formula, as lanes compete. */
@@ -74,7 +82,7 @@ static void count_lane(const struct lane *l, struct place *line)
     }
     line->before += low;
     if (low == l->window.len && !l->window.complete)
-        line->exact = false; /* more of them are on disk only */
+        line->exact = line->whole = false; /* others are on disk only */
 }
 
 /* Between owners the order is that of turns, so a place in a fair queue is one
@@ -146,8 +154,20 @@ static void why_limit(struct engine *e, struct limit *l, struct now now,
                 SHOWN(l->name));
 }
 
-static void why_ready(struct engine *e, struct job *j, struct now now,
-                      struct why_view *v)
+/* How many start before it, where more may than were counted: all others, if
+ * they are not in memory, else as many of each owner. */
+static uint64_t started_before(const struct job *j, const struct place *line)
+{
+    const struct queue *q = line->queue;
+    uint64_t all = q->counts[JOB_READY] - (j->state == JOB_READY);
+    uint64_t turns = (line->before + 1) * q->shares_n - 1;
+    if (line->exact || all < line->before)
+        return line->before;
+    return line->whole && turns < all ? turns : all;
+}
+
+static void why_ready(struct engine *e, struct job *j, bool waited,
+                      struct now now, struct why_view *v)
 {
     struct queue *q = j->queue;
     struct lane *l = j->parked != NULL ? j->parked : j->lane;
@@ -157,6 +177,7 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
                           .since_ms = j->since_ms & WALL_MS_MAX,
                           .priority = MEMBER_PRIORITY(j->priority)};
     line.order = lane_order_now(l, &self);
+    line.whole = true;
     if (j->parked != NULL && !j->parked->limit->open) {
         line.exact = true;
         count_lane(l, &line); /* behind others of this name */
@@ -165,7 +186,8 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
     }
     v->place = line.before + 1;
     v->place_exact = line.exact;
-    v->start_estimate_ms = pace_estimate(q, j->handler, line.before, now);
+    v->start_estimate_ms =
+        pace_estimate(q, j->handler, started_before(j, &line), waited, now);
     if (q->set.paused != 0)
         say_why(v, "queue paused", q->name, "queue %.*s is paused",
                 SHOWN(q->name));
@@ -190,13 +212,21 @@ static void why_ready(struct engine *e, struct job *j, struct now now,
                 (unsigned long long)v->place, SHOWN(q->name));
 }
 
+int64_t start_estimate(struct engine *e, struct job *j, bool waited,
+                       struct now now)
+{
+    struct why_view v = {.start_estimate_ms = -1};
+    why_ready(e, j, waited, now, &v);
+    return v.start_estimate_ms;
+}
+
 static void why_live(struct engine *e, struct job *j, struct now now,
                      struct why_view *v)
 {
     switch ((enum job_state)j->state) {
     case JOB_READY:
     case JOB_PARKED:
-        why_ready(e, j, now, v);
+        why_ready(e, j, j->queue->waiters_n > 0, now, v);
         return;
     case JOB_SCHEDULED:
         v->changes_ms = j->since_ms;

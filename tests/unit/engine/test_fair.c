@@ -444,6 +444,96 @@ static void who_comes_back_with_its_handler_starts_at_the_present(void **state)
     assert_in_range(c.got[0], 49, 51);
 }
 
+/* --- estimates ------------------------------------------------------------ */
+
+/* One lease a second. */
+static void set_pace(struct rig *r)
+{
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        rig_pass(r, 1000);
+    }
+}
+
+static int64_t estimate(struct rig *r, const char *owner, uint32_t priority)
+{
+    struct slice payload = SLICE_LIT("x");
+    struct job_options o = {.given = GIVEN(PRIORITY), .priority = priority};
+    if (owner != NULL) {
+        o.given |= GIVEN(OWNER);
+        o.owner = slice_str(owner);
+    }
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = &payload,
+                           .n = 1,
+                           .options = &o,
+                           .estimate = true};
+    struct add_result result;
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
+    return result.start_estimate_ms;
+}
+
+static void an_estimate_counts_what_stands_before_the_job(void **state)
+{
+    struct rig *r = *state;
+    r->config.lease_ms = 100000000; /* none comes back */
+    add_many(r, "someone", 120);
+    set_pace(r);
+    assert_in_range(estimate(r, NULL, 500), 90000, 111000);
+    assert_in_range(estimate(r, NULL, 1000), 0, 1);
+    assert_in_range(estimate(r, NULL, 900), 900, 1200);
+    assert_in_range(estimate(r, NULL, 0), 90000, 115000);
+    /* What lies beyond the window is behind all others, as far as one knows. */
+    r->config.window_lane = 16;
+    rig_restart(r);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_in_range(estimate(r, NULL, 500), 900000, 1040000);
+    assert_in_range(estimate(r, NULL, 1000), 0, 11000);
+}
+
+/* As JOB.WHY tells it: no slot is free before the time of the rate. */
+static void an_estimate_knows_the_rate_that_the_job_waits_for(void **state)
+{
+    struct rig *r = *state;
+    struct limit_rule slow = {.has_rate = true,
+                              .has_burst = true,
+                              .rate = {.n = 1, .per_ms = 3600000, .burst = 1}};
+    struct slice payload = SLICE_LIT("x");
+    struct job_options o = {
+        .given = GIVEN(LIMIT), .limits = {SLICE_LIT("api")}, .limits_n = 1};
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = &payload,
+                           .n = 1,
+                           .options = &o,
+                           .estimate = true};
+    struct add_result result;
+    rig_pass(r, 0); /* the scan at start, before which no place is known */
+    assert_int_equal(
+        engine_limit_set(r->engine, SLICE_LIT("api"), &slow, r->now, &r->err),
+        ERR_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
+        assert_int_equal(rig_lease(r, "q", 1), i == 0);
+        if (i > 0)
+            assert_in_range(result.start_estimate_ms, i * 3500000, i * 3600000);
+    }
+    assert_int_equal(result.state, JOB_PARKED);
+}
+
+static void an_estimate_of_a_fair_queue_counts_the_turns_of_others(void **state)
+{
+    struct rig *r = *state;
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    add_many(r, "a", 200);
+    add_many(r, "b", 14);
+    add_many(r, "c", 14);
+    set_pace(r);
+    /* About seven of each before it. */
+    assert_in_range(estimate(r, "b", 500), 15000, 30000);
+    assert_in_range(estimate(r, "a", 500), 180000, 240000);
+    assert_in_range(estimate(r, "new", 500), 0, 5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +552,9 @@ int main(void)
         T(many_lanes_get_their_new_order_in_slices),
         T(turns_are_of_owners_whatever_the_handlers),
         T(who_comes_back_with_its_handler_starts_at_the_present),
+        T(an_estimate_counts_what_stands_before_the_job),
+        T(an_estimate_knows_the_rate_that_the_job_waits_for),
+        T(an_estimate_of_a_fair_queue_counts_the_turns_of_others),
 #undef T
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
