@@ -101,6 +101,33 @@ static void count_line(const struct queue *q, struct place *line)
     }
 }
 
+#define LANES_COUNTED 128 /* parked under a name */
+
+/* Behind others of a closed name. Those of other queues, or of other owners in
+ * a fair one, come whenever somebody asks for them. */
+static void count_name(const struct lane *own, struct place *line)
+{
+    uint32_t looked = 0;
+    line->exact = true;
+    count_lane(own, line);
+    LIST_FOR (it, &own->limit->groups) {
+        struct park_group *g = CONTAINER_OF(it, struct park_group, in_limit);
+        LIST_FOR (at, &g->lanes) {
+            const struct lane *l = CONTAINER_OF(at, struct lane, in_group);
+            if (looked++ == LANES_COUNTED) {
+                line->exact = false;
+                return;
+            }
+            if (l == own || lane_dead(l) || window_nothing(&l->window))
+                continue;
+            if (l->part->share == line->share)
+                count_lane(l, line);
+            else
+                line->exact = false;
+        }
+    }
+}
+
 /* --- reasons ------------------------------------------------------------- */
 
 static void say_why(struct why_view *v, const char *reason, struct slice name,
@@ -136,6 +163,8 @@ static void why_limit(struct engine *e, struct limit *l, struct now now,
     limit_view_of(e, l, now, &s);
     v->changes_ms = s.opens_ms;
     estimate_limited(&s, now, v);
+    if (s.full && l->queue == NULL)
+        v->start_estimate_ms = -1; /* when a slot is free nobody knows */
     if (s.full)
         say_why(v, l->queue != NULL ? "queue limit" : "limit", l->name,
                 "%.*s has %u of %u slots in use%s", SHOWN(l->name),
@@ -178,12 +207,10 @@ static void why_ready(struct engine *e, struct job *j, bool waited,
                           .priority = MEMBER_PRIORITY(j->priority)};
     line.order = lane_order_now(l, &self);
     line.whole = true;
-    if (j->parked != NULL && !j->parked->limit->open) {
-        line.exact = true;
-        count_lane(l, &line); /* behind others of this name */
-    } else {
+    if (j->parked != NULL && !j->parked->limit->open)
+        count_name(l, &line);
+    else
         count_line(q, &line);
-    }
     v->place = line.before + 1;
     v->place_exact = line.exact;
     v->start_estimate_ms =

@@ -85,6 +85,32 @@ static void a_full_name_parks_jobs_and_lets_others_pass(void **state)
     assert_true(id_eq(&r->ids[0], &second));
 }
 
+/* Whichever handler it has, and as far as that is told by one queue. */
+static void a_place_behind_a_full_name_counts_all_who_wait_for_it(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(HANDLER),
+                            .limits = {SLICE_LIT("api")},
+                            .limits_n = 1,
+                            .handler = SLICE_LIT("h")};
+    rig_pass(r, 0); /* the scan at start, before which no place is known */
+    set_rule(r, "api", 1, 0, 0, 0);
+    add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    for (int i = 0; i < 3; i++)
+        add_named(r, "q", "api", NULL);
+    struct id other = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(why(r, other).place, 4);
+    assert_true(why(r, other).place_exact);
+    /* When a slot is free nobody knows. */
+    assert_int_equal(why(r, other).start_estimate_ms, -1);
+    struct id elsewhere = rig_add(r, "other", "x", &o).id;
+    assert_int_equal(why(r, elsewhere).place, 1);
+    assert_false(why(r, elsewhere).place_exact);
+    assert_int_equal(why(r, other).place, 4);
+    assert_false(why(r, other).place_exact);
+}
+
 static void slots_are_counted_again_after_a_restart(void **state)
 {
     struct rig *r = *state;
@@ -762,6 +788,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
         T(a_full_name_parks_jobs_and_lets_others_pass),
+        T(a_place_behind_a_full_name_counts_all_who_wait_for_it),
         T(slots_are_counted_again_after_a_restart),
         T(a_rate_opens_by_itself),
         T(cost_takes_as_much_of_the_rate),
