@@ -359,6 +359,22 @@ struct limit *limit_refusing(struct engine *e, struct job *j, struct now now)
     return NULL;
 }
 
+struct limit *limit_in_the_way(struct engine *e, struct job *j, struct now now)
+{
+    struct job_names n;
+    job_names(e, j, false, &n);
+    for (uint32_t i = 0; i < n.n; i++) {
+        struct limit *l = n.at[i];
+        limit_refresh(e, l);
+        struct rate_paid paid = l->paid;
+        (void)rate_follow(&paid, now.wall_ms);
+        if (!has_room(l) || l->closed_ms > now.wall_ms ||
+            !rate_fits(&l->rate, paid.tat_us, 1, now.wall_ms))
+            return l;
+    }
+    return NULL;
+}
+
 /* --- slots --------------------------------------------------------------- */
 
 void limit_charge(struct engine *e, struct limit *l, uint32_t cost,

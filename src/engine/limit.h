@@ -136,6 +136,8 @@ bool limit_admits(struct engine *e, struct limit *l, uint32_t cost,
                   struct now now);
 /* One that does not admit a job now, or NULL. */
 struct limit *limit_refusing(struct engine *e, struct job *j, struct now now);
+/* The same for who only looks: it closes nothing. */
+struct limit *limit_in_the_way(struct engine *e, struct job *j, struct now now);
 /* Find out whether it is open; wake who may go on, or see to it that somebody
  * will. */
 void limit_settle(struct engine *e, struct limit *l, struct now now);

@@ -200,6 +200,7 @@ static void why_ready(struct engine *e, struct job *j, bool waited,
 {
     struct queue *q = j->queue;
     struct lane *l = j->parked != NULL ? j->parked : j->lane;
+    struct limit *full = NULL;
     struct place line = {.queue = q, .share = l->part->share, .id = j->id};
     enum breaker_state breaker;
     struct member self = {.order = j->order,
@@ -225,10 +226,14 @@ static void why_ready(struct engine *e, struct job *j, bool waited,
         say_why(v, breaker == BREAKER_OPEN ? "breaker open" : "breaker probing",
                 j->handler->name, "the breaker of handler %.*s is %s",
                 SHOWN(j->handler->name), breaker_state_name(breaker));
-    else if (j->parked != NULL)
+    else if (j->parked != NULL && !j->parked->limit->open)
         why_limit(e, j->parked->limit, now, v);
     else if (q->gate != NULL && !limit_admits(e, q->gate, 1, now))
         why_limit(e, q->gate, now, v);
+    else if (job_limited(e, j) && (full = limit_in_the_way(e, j, now)) != NULL)
+        why_limit(e, full, now, v); /* under which it will be moved */
+    else if (j->parked != NULL)
+        why_limit(e, j->parked->limit, now, v);
     else if (line.before == 0 && line.exact && q->waiters_n == 0)
         say_why(v, "no worker", q->name,
                 "it is the next of queue %.*s; no worker waits for it",

@@ -111,6 +111,49 @@ static void a_place_behind_a_full_name_counts_all_who_wait_for_it(void **state)
     assert_false(why(r, other).place_exact);
 }
 
+/* It is moved under the name only when somebody asks for it. */
+static void a_ready_job_names_the_limit_that_became_full(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "api", 1, 0, 0, 0);
+    add_named(r, "q", "api", NULL);
+    struct id second = add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_state(r, second), JOB_READY);
+    assert_true(slice_is(why(r, second).reason, "limit"));
+    assert_true(slice_is(why(r, second).name, "api"));
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_true(slice_is(why(r, second).reason, "no worker"));
+}
+
+static void
+a_parked_job_whose_name_is_open_names_what_else_is_full(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings one = {.has_concurrency = true, .concurrency = 1};
+    char token[64];
+    rig_pass(r, 0);
+    set_rule(r, "*", 1, 0, 0, 0);
+    add_named(r, "other", "a", NULL);
+    assert_int_equal(rig_lease(r, "other", 1), 1);
+    struct id both = add_named(r, "q", "a", "b");
+    assert_true(slice_is(why(r, both).name, "a"));
+    memcpy(token, r->tokens[0], sizeof(token));
+    add_named(r, "other", "b", NULL);
+    assert_int_equal(rig_lease(r, "other", 1), 1);
+    assert_int_equal(rig_ack(r, slice_str(token)), ERR_OK);
+    assert_true(slice_is(why(r, both).name, "b"));
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_true(slice_is(why(r, both).reason, "in line"));
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &one, r->now, &r->err),
+        ERR_OK);
+    rig_add(r, "q", "x",
+            &(struct job_options){.given = GIVEN(PRIORITY), .priority = 900});
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_true(slice_is(why(r, both).reason, "queue limit"));
+}
+
 static void slots_are_counted_again_after_a_restart(void **state)
 {
     struct rig *r = *state;
@@ -789,6 +832,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
         T(a_full_name_parks_jobs_and_lets_others_pass),
         T(a_place_behind_a_full_name_counts_all_who_wait_for_it),
+        T(a_ready_job_names_the_limit_that_became_full),
+        T(a_parked_job_whose_name_is_open_names_what_else_is_full),
         T(slots_are_counted_again_after_a_restart),
         T(a_rate_opens_by_itself),
         T(cost_takes_as_much_of_the_rate),
