@@ -263,7 +263,7 @@ static enum err examine(struct engine *e, const struct add_params *p,
     /* SET has examined a schedule's, and an earlier version's was less strict:
      * what runs since then goes on. */
     if (rc == ERR_OK && p->schedule.len == 0)
-        rc = options_check_lengths(p->options, err);
+        rc = options_check_values(p->options, err);
     if (rc == ERR_OK && p->name.len > 0)
         rc = alias_check(p->name, err);
     if (rc == ERR_OK && p->n > 1 && p->name.len > 0)

@@ -88,7 +88,7 @@ static enum err check_start(const struct job_options *o, struct now now,
 enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
 {
     if ((o->given & (BIT(EXPECT) | BIT(BASE) | BIT(EXPIRES))) == 0)
-        return ERR_OK;
+        return ERR_OK; /* the first of each pair */
     const struct {
         enum job_option a, b;
         uint64_t a_ms, b_ms;
@@ -96,6 +96,8 @@ enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
     } lengths[] = {
         {JOPT_EXPECT, JOPT_TIMEOUT, o->expect_ms, o->timeout_ms,
          "it would be ended before it is reported"},
+        {JOPT_EXPECT, JOPT_DEADLINE, o->expect_ms, o->deadline_ms,
+         "it would have ended before it is reported"},
         {JOPT_BASE, JOPT_CAP, o->base_ms, o->cap_ms,
          "the first delay would be longer than the longest"},
         {JOPT_EXPIRES, JOPT_DEADLINE, o->expires_ms, o->deadline_ms,
@@ -108,6 +110,24 @@ enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
                            names[lengths[i].a], names[lengths[i].b],
                            lengths[i].why);
     return ERR_OK;
+}
+
+enum err options_check_values(const struct job_options *o, struct errbuf *e)
+{
+    static const enum job_option delays[] = {JOPT_FACTOR, JOPT_BASE, JOPT_CAP,
+                                             JOPT_JITTER};
+    if (!option_given(o, JOPT_BACKOFF) || o->backoff == BACKOFF_EXPONENTIAL)
+        return options_check_lengths(o, e);
+    bool none = o->backoff == BACKOFF_NONE;
+    for (size_t i = 0; i < (none ? ARRAY_LEN(delays) : 1); i++)
+        if (option_given(o, delays[i]))
+            return err_set(e, ERR_SYNTAX,
+                           "BACKOFF %s and %s exclude each "
+                           "other: %s",
+                           backoff_list[o->backoff], names[delays[i]],
+                           none ? "it runs again at once"
+                                : "only exponential delays grow by a factor");
+    return options_check_lengths(o, e);
 }
 
 enum err options_check_defaults(const struct job_options *o, struct now now,

@@ -112,6 +112,10 @@ MUST_USE enum err options_check_defaults(const struct job_options *o,
  * Errors: ERR_SYNTAX. */
 MUST_USE enum err options_check_lengths(const struct job_options *o,
                                         struct errbuf *e);
+/* That, and words that a BACKOFF of this kind has no use for. A handler may say
+ * them for jobs that choose another kind. Errors: ERR_SYNTAX. */
+MUST_USE enum err options_check_values(const struct job_options *o,
+                                       struct errbuf *e);
 
 /* Fill what `o` does not give from `defaults` (NULL: nothing). */
 void options_inherit(struct job_options *o, const struct job_options *defaults);

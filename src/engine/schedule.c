@@ -241,7 +241,7 @@ static enum err examine(const struct engine *e, const struct schedule_params *p,
     if (rc == ERR_OK)
         rc = options_check(o, now, err);
     if (rc == ERR_OK)
-        rc = options_check_lengths(o, err);
+        rc = options_check_values(o, err);
     if (rc == ERR_OK && p->payload.len > e->config.payload_max)
         rc = err_set(err, ERR_LIMIT,
                      "payload has %zu bytes; at most %llu are allowed",

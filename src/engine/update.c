@@ -172,7 +172,7 @@ static enum err examine_words(const struct change *c, struct now now,
     if (c->m.owner != 0)
         all.given |= BIT(OWNER);
     enum err rc = options_check(&all, now, err);
-    return rc != ERR_OK ? rc : options_check_lengths(c->p->options, err);
+    return rc != ERR_OK ? rc : options_check_values(c->p->options, err);
 }
 
 /* What its handler says of payloads holds for a new payload, and for a new

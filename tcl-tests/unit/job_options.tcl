@@ -29,7 +29,8 @@ start_server {tags {jobs}} {
     }
     test {what is longer than its bound is refused} {
         set id [r job.add q x DELAY 1h]
-        foreach {a b} {EXPECT TIMEOUT BASE CAP EXPIRES DEADLINE} {
+        foreach {a b} {EXPECT TIMEOUT EXPECT DEADLINE BASE CAP
+                EXPIRES DEADLINE} {
             foreach command [list {job.add q x} {job.addm q 1 x} \
                     {handler.set h} [list job.update $id] \
                     {schedule.set s EVERY 1h QUEUE q PAYLOAD p}] {
@@ -44,6 +45,24 @@ start_server {tags {jobs}} {
         r handler.set patient EXPECT 1h CAP 1h BASE 1m
         assert_equal 26 \
             [string length [r job.add q x HANDLER patient TIMEOUT 5s CAP 1s]]
+    }
+    test {words that a kind of backoff has no use for are refused} {
+        set id [r job.add q x DELAY 1h]
+        foreach command [list {job.add q x} {job.addm q 1 x} \
+                [list job.update $id] \
+                {schedule.set s EVERY 1h QUEUE q PAYLOAD p}] {
+            foreach {kind word value} {none BASE 5s none FACTOR 3 none CAP 5s
+                    none JITTER 5 linear FACTOR 3 fixed FACTOR 3} {
+                assert_error "ERR BACKOFF $kind and $word exclude each other*" {
+                    r {*}$command $word $value BACKOFF $kind
+                }
+            }
+        }
+        # A handler may say how its exponential delays grow, if any are.
+        assert_equal OK [r handler.set growing BACKOFF fixed FACTOR 3]
+        assert_equal 26 [string length [r job.add growing x BACKOFF none]]
+        assert_equal 26 [string length \
+            [r job.add q x BACKOFF fixed BASE 5s CAP 9s JITTER 5]]
     }
     test {a time or duration that is too long is told the bound} {
         foreach long {36601d 9223372036854775807 99999999999999999999h} {

@@ -70,10 +70,9 @@ static void each_kind_of_backoff_has_its_times(void **state)
 static void without_backoff_it_runs_again_at_once(void **state)
 {
     struct rig *r = *state;
-    struct job_options o = {.given = RETRYING,
+    struct job_options o = {.given = GIVEN(RETRIES) | GIVEN(BACKOFF),
                             .retries = 3,
-                            .backoff = BACKOFF_NONE,
-                            .base_ms = 700};
+                            .backoff = BACKOFF_NONE};
     struct id id = rig_add(r, "q", "x", &o).id;
     for (int i = 0; i < 3; i++)
         assert_int_equal(fail_once(r, id), 0);
