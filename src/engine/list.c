@@ -98,13 +98,21 @@ enum err list_examine(const struct job_filter *f, struct errbuf *err)
     if (f->id_prefix.len > ID_TEXT_LEN)
         return err_set(err, ERR_SYNTAX, "ID has %d characters at most",
                        ID_TEXT_LEN);
-    if ((f->created_to_ms > 0 && f->created_from_ms > f->created_to_ms) ||
+    bool created =
+        f->created_to_ms > 0 && f->created_from_ms > f->created_to_ms;
+    if (created ||
         (f->finished_to_ms > 0 && f->finished_from_ms > f->finished_to_ms))
-        return err_set(err, ERR_SYNTAX, "a range ends before it begins");
+        return err_set(err, ERR_SYNTAX, "%s ends before it begins",
+                       created ? "CREATED" : "FINISHED");
     if (!any_live(f) && !any_done(f))
         return err_set(err, ERR_SYNTAX,
                        "STATE and FINISHED exclude each other: none of these "
                        "states is an end");
+    if (f->worker.len > 0 && (f->states & LIVE_STATES) == f->states &&
+        f->states != 0 && !state_fits(f, JOB_RUNNING))
+        return err_set(err, ERR_SYNTAX,
+                       "STATE and WORKER exclude each other: a job that waits "
+                       "has no worker");
     return ERR_OK;
 }
 

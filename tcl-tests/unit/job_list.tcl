@@ -82,7 +82,15 @@ start_server {tags {jobs}} {
         assert_error "ERR *COUNT*" {r job.list COUNT 0}
         assert_error "ERR *COUNT*" {r job.list COUNT 1001}
         assert_error "ERR *CREATED*" {r job.list CREATED yesterday +}
-        assert_error "ERR *range*" {r job.list CREATED 20 10}
+        assert_error "ERR CREATED ends*" {r job.list CREATED 20 10}
+        assert_error "ERR FINISHED ends*" {
+            r job.list CREATED 10 20 FINISHED 20 10
+        }
+        assert_error "ERR *STATE and WORKER*" {
+            r job.list STATE ready STATE retrying WORKER w
+        }
+        assert_equal {{} (nil)} [dict values \
+            [r job.list STATE ready STATE failed WORKER w]]
         assert_error "ERR *STATE and FINISHED*" {r job.list STATE ready FINISHED 1 +}
         assert_error "ERR *" {r job.list ID 01J8ZQ4W2H00000000000000012}
     }
