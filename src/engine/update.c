@@ -160,6 +160,35 @@ static void change_time(struct engine *e, struct change *c, struct now now)
         c->to = delayed ? JOB_SCHEDULED : JOB_READY;
 }
 
+static uint64_t left_ms(uint64_t at_ms, struct now now)
+{
+    return at_ms > now.wall_ms ? at_ms - now.wall_ms : 0;
+}
+
+/* When it may start and when it expires must go together, whichever of them is
+ * said now. */
+static void add_times(const struct change *c, struct job_options *all,
+                      struct now now)
+{
+    const struct rec_more *m = &c->m;
+    bool timed = (all->given & TIMED) != 0;
+    bool expires = (c->r.flags & JOBF_EXPIRES) != 0 && m->last_n == 0;
+    if (!timed && c->was == JOB_SCHEDULED &&
+        (all->given & (BIT(EXPIRES) | BIT(DEADLINE))) != 0) {
+        all->given |= BIT(AT);
+        all->at_ms = c->r.since_ms;
+    }
+    if (timed && expires && !option_given(all, JOPT_EXPIRES)) {
+        all->given |= BIT(EXPIRES);
+        all->expires_ms = left_ms(m->expires_at_ms, now);
+    }
+    if (timed && (c->r.flags & JOBF_DEADLINE) != 0 &&
+        !option_given(all, JOPT_DEADLINE)) {
+        all->given |= BIT(DEADLINE);
+        all->deadline_ms = left_ms(m->deadline_at_ms, now);
+    }
+}
+
 /* Words that need another may find it in what the job has already. */
 static enum err examine_words(const struct change *c, struct now now,
                               struct errbuf *err)
@@ -171,6 +200,7 @@ static enum err examine_words(const struct change *c, struct now now,
         all.given |= BIT(LIMIT);
     if (c->m.owner != 0)
         all.given |= BIT(OWNER);
+    add_times(c, &all, now);
     enum err rc = options_check(&all, now, err);
     return rc != ERR_OK ? rc : options_check_values(c->p->options, err);
 }

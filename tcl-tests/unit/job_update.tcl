@@ -62,6 +62,28 @@ start_server {tags {jobs}} {
             assert_equal OK [r job.update $id HANDLER strict PAYLOAD 3]
         }
     }
+    test {a time that does not go with what the job has is refused} {
+        set id [r job.add q x EXPIRES 1h DEADLINE 2h]
+        assert_error "ERR DELAY and EXPIRES exclude*" {r job.update $id DELAY 1h}
+        assert_error "ERR AT and EXPIRES exclude*" {
+            r job.update $id AT 4000000000000
+        }
+        assert_error "ERR DELAY and DEADLINE exclude*" {
+            r job.update $id DELAY 3h EXPIRES 4h
+        }
+        assert_equal OK [r job.update $id DELAY 30m]
+        assert_error "ERR AT and EXPIRES exclude*" {r job.update $id EXPIRES 29m}
+        assert_error "ERR AT and DEADLINE exclude*" {
+            r job.update $id DEADLINE 29m
+        }
+        assert_equal OK [r job.update $id DELAY 2h EXPIRES 3h DEADLINE 4h]
+        assert_equal OK [r job.update $id DELAY 0]
+        # What has been started once does not expire unstarted.
+        r job.add late x EXPIRES 1h
+        set job [lease_one late]
+        r job.nack [dict get $job token] DELAY 1m
+        assert_equal OK [r job.update [dict get $job id] DELAY 2h]
+    }
     test {words that make no sense} {
         set id [r job.add q x]
         assert_error "ERR *nothing*" {r job.update $id}
