@@ -676,6 +676,8 @@ enum err engine_add(struct engine *e, struct gather *g,
         return rc;
     if (p->idempotency.len > 0) {
         rc = same_again(e, g, p, now, results, err);
+        if (rc == ERR_OK && p->estimate)
+            results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
         if (rc != ERR_NOTFOUND)
             return rc;
     }
@@ -703,6 +705,8 @@ enum err engine_add(struct engine *e, struct gather *g,
     if (rc == ERR_OK && !theirs)
         rc = act(e, g, &d, p, now, results, err);
     /* That it got a job of somebody else is a reply as well. */
+    if (rc == ERR_OK && p->estimate && !results[0].created)
+        results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
     if (rc == ERR_OK && p->idempotency.len > 0)
         remember_request(e, p, results, now);
     job_drop(e, d.replaced);

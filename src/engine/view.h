@@ -27,6 +27,9 @@ void pace_note(struct queue *q, struct now now);
  * somebody waits for one, or did until it came. */
 int64_t start_estimate(struct engine *e, struct job *j, bool waited,
                        struct now now);
+/* The same for a job that was there before, whatever its state; its row was
+ * read by this command. */
+int64_t job_estimate(struct engine *e, const struct id *id, struct now now);
 /* The same for one that stands behind all that are ready. */
 int64_t start_estimate_last(const struct queue *q, const struct handler *h,
                             struct now now);

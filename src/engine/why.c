@@ -295,6 +295,18 @@ static void why_live(struct engine *e, struct job *j, struct now now,
                                : 0;
 }
 
+int64_t job_estimate(struct engine *e, const struct id *id, struct now now)
+{
+    struct why_view v = {.start_estimate_ms = -1};
+    struct errbuf err;
+    struct job *j;
+    if (job_load(e, NULL, id, &j, &err) != ERR_OK)
+        return -1;
+    why_live(e, j, now, &v);
+    job_drop(e, j);
+    return v.start_estimate_ms;
+}
+
 enum err engine_why(struct engine *e, struct gather *g, struct slice ref,
                     struct now now, struct why_view *v, struct errbuf *err)
 {

@@ -52,6 +52,21 @@ start_server {tags {jobs}} {
         assert_equal scheduled [dict get $v state]
         assert_equal 10000 [dict get $v start_estimate_ms]
     }
+    test {RETURN tells when the job that was there before starts} {
+        foreach words {{DELAY 10s UNIQUE same} {DELAY 10s IDEMPOTENCY same}
+                {UNIQUE moved DEBOUNCE 10s}} {
+            set id [r job.add again x {*}$words]
+            set got [r job.add again x {*}$words RETURN]
+            assert_equal [list $id 0 scheduled] [list [dict get $got id] \
+                [dict get $got created] [dict get $got state]]
+            set ms [dict get $got start_estimate_ms]
+            assert {$ms > 5000 && $ms <= 10000} $ms
+        }
+        set id [r job.add ended x UNIQUE once FOR 1h]
+        r job.ack [dict get [lease_one ended] token]
+        set got [r job.add ended x UNIQUE once FOR 1h RETURN]
+        assert_equal [list $id 0 completed (nil)] [dict values $got]
+    }
     test {a name is an alias, unique while the job is known} {
         set id [r job.add named x ID invoice-7]
         assert_equal $id [dict get [r job.get invoice-7] id]
