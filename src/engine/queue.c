@@ -331,14 +331,16 @@ static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
     return ERR_OK;
 }
 
-/* Room for `n`. What was dropped for a call that then misses rows stays
+/* Room for `n`, if all that may go is enough. What was dropped for a call that then misses rows stays
  * dropped: the call comes back and needs the room. */
 enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
                     uint32_t n, size_t bytes, struct now now,
                     struct errbuf *err)
 {
     enum err rc = ERR_NOTFOUND;
-    if (q->set.drop_oldest != 0 && n <= q->set.maxlen) {
+    uint64_t stay =
+        queue_live(q) - q->counts[JOB_READY] - q->counts[JOB_PARKED];
+    if (q->set.drop_oldest != 0 && stay + n <= q->set.maxlen) {
         rc = ERR_OK;
         while (rc == ERR_OK && queue_live(q) + n > q->set.maxlen)
             rc = drop_oldest(e, g, q, bytes, now, err);

@@ -457,6 +457,26 @@ static void a_full_queue_looks_at_every_handler_for_its_oldest(void **state)
     assert_int_equal(rig_state(r, oldest), JOB_CANCELLED);
 }
 
+static void a_full_queue_drops_nothing_if_that_makes_no_room(void **state)
+{
+    struct rig *r = *state;
+    for (int i = 0; i < 5; i++)
+        rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 3), 3);
+    struct slice two[] = {SLICE_LIT("a"), SLICE_LIT("b")};
+    static const struct job_options none;
+    struct add_params p = {
+        .queue = SLICE_LIT("q"), .payloads = two, .n = 2, .options = &none};
+    struct add_result results[2];
+    bound(r, 4);
+    assert_int_equal(rig_try_add(r, &p, results), ERR_LIMIT);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 2);
+    bound(r, 5);
+    assert_int_equal(rig_try_add(r, &p, results), ERR_OK);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 2);
+    assert_int_equal(rig_state(r, results[1].id), JOB_READY);
+}
+
 static void a_full_queue_drops_nothing_for_a_job_that_is_not_added(void **state)
 {
     struct rig *r = *state;
@@ -846,6 +866,7 @@ int main(void)
         T(a_full_queue_drops_the_oldest_of_a_paused_handler),
         T(a_full_queue_drops_the_oldest_under_a_full_name),
         T(a_full_queue_looks_at_every_handler_for_its_oldest),
+        T(a_full_queue_drops_nothing_if_that_makes_no_room),
         T(a_full_queue_drops_nothing_for_a_job_that_is_not_added),
         T(an_owner_has_quotas),
         T(many_jobs_behind_a_full_name_stall_nobody),
