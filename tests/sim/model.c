@@ -18,6 +18,9 @@ struct undo {
 struct model {
     struct mjob *jobs;
     uint32_t jobs_n, live;
+    /* A bit for each job that may stand in line; those that do not any more are
+     * cleared when somebody looks. */
+    uint64_t *line;
     /* Numbers of jobs by the hash of their ids, and 1. Those of jobs that were
      * never born stay until the table grows: an id is never given again. */
     uint32_t *by_id;
@@ -31,12 +34,23 @@ struct model {
     size_t head, tail, cap;
 };
 
+static uint64_t *line_new(uint32_t jobs)
+{
+    return mem_zalloc((jobs / 64 + 1) * sizeof(uint64_t));
+}
+
+static void line_add(struct model *m, uint32_t k)
+{
+    m->line[k / 64] |= (uint64_t)1 << k % 64;
+}
+
 struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
                         uint64_t crash_window_ms, uint64_t set_ms,
                         uint64_t slack_ms)
 {
     struct model *m = NEW(struct model);
     m->jobs = mem_zalloc(jobs * sizeof(*m->jobs));
+    m->line = line_new(jobs);
     m->jobs_n = jobs;
     m->set_ms = set_ms;
     m->slack_ms = slack_ms;
@@ -49,6 +63,7 @@ struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
 void model_free(struct model **m)
 {
     mem_free((*m)->jobs);
+    mem_free((*m)->line);
     mem_free((*m)->by_id);
     mem_free((*m)->undo);
     FREE(m);
@@ -134,6 +149,10 @@ static void grow(struct model *m)
     memcpy(jobs, m->jobs, m->jobs_n * sizeof(*jobs));
     mem_free(m->jobs);
     m->jobs = jobs;
+    uint64_t *line = line_new(2 * m->jobs_n);
+    memcpy(line, m->line, (m->jobs_n / 64 + 1) * sizeof(*line));
+    mem_free(m->line);
+    m->line = line;
     m->jobs_n *= 2;
 }
 
@@ -193,6 +212,8 @@ void model_crashed(struct model *m, uint64_t index, uint64_t crash_mono_ms,
         m->live -= live(&m->jobs[u->k]);
         m->jobs[u->k] = u->was;
         m->live += live(&m->jobs[u->k]);
+        if (u->was.in_line)
+            line_add(m, u->k);
     }
     m->head = m->tail;
     m->clock++;
@@ -237,6 +258,7 @@ void model_arrived(struct model *m, uint32_t k, uint32_t priority,
     m->jobs[k].priority = priority;
     m->jobs[k].clock = m->clock;
     m->jobs[k].in_line = true;
+    line_add(m, k);
 }
 
 void model_described(struct model *m, uint32_t k, uint8_t handler,
@@ -304,23 +326,34 @@ static bool has_limits(const struct mjob *j)
     return (j->gates & (j->gates - 1)) != 0;
 }
 
-/* Does an older one of no lower priority wait in the same line? One that comes
- * from under a name stands in a line of its own: of those that arrived in the
- * same moment either may be the first then. */
-static bool passes_another(const struct model *m, uint32_t k)
+/* Does this one wait in the same line, is older, and of no lower priority? One
+ * that comes from under a name stands in a line of its own: of those that
+ * arrived in the same moment either may be the first then. */
+static bool is_before(const struct mjob *older, const struct mjob *j)
+{
+    return !older->held && older->state == M_WAITING &&
+           older->arrival < j->arrival && older->queue == j->queue &&
+           older->clock == j->clock && older->handler == j->handler &&
+           !has_limits(older) &&
+           (!has_limits(j) || older->arrived_ms < j->arrived_ms) &&
+           older->priority >= j->priority;
+}
+
+static bool passes_another(struct model *m, uint32_t k)
 {
     const struct mjob *j = &m->jobs[k];
     uint32_t from = k > LINE_MAX ? k - LINE_MAX : 0;
     uint32_t to = k + LINE_MAX < m->jobs_n ? k + LINE_MAX : m->jobs_n;
-    for (uint32_t i = from; j->in_line && i < to; i++) {
-        const struct mjob *older = &m->jobs[i];
-        if (older->in_line && !older->held && older->state == M_WAITING &&
-            older->arrival < j->arrival && older->queue == j->queue &&
-            older->clock == j->clock && older->handler == j->handler &&
-            !has_limits(older) &&
-            (!has_limits(j) || older->arrived_ms < j->arrived_ms) &&
-            older->priority >= j->priority)
-            return true;
+    if (!j->in_line)
+        return false;
+    for (uint32_t at = from / 64; at <= (to - 1) / 64; at++) {
+        for (uint64_t left = m->line[at]; left != 0; left &= left - 1) {
+            uint32_t i = at * 64 + (uint32_t)__builtin_ctzll(left);
+            if (!m->jobs[i].in_line)
+                m->line[at] &= ~(left & -left);
+            else if (i >= from && i < to && is_before(&m->jobs[i], j))
+                return true;
+        }
     }
     return false;
 }
