@@ -53,9 +53,8 @@ void idle_look(struct world *w)
         uint8_t q = model_job(w->model, k)->queue;
         if ((asked >> q & 1) != 0 || q >= QUEUES || !may_start(w, k))
             continue;
-        struct op about = {.k = k};
         if (w->crew != NULL && crew_waits_for(w, k, UINT64_MAX))
-            violate(w, &about, "somebody stands in line for what may start");
+            violate_job(w, k, "somebody stands in line for what may start");
         asked |= (uint32_t)1 << q;
         ask_for(w, k);
     }

@@ -19,15 +19,21 @@ void note(struct world *w, uint64_t a, uint64_t b)
     w->r->hash = hash64(slice_of(both, sizeof(both)));
 }
 
-void violate(struct world *w, const struct op *op, const char *what)
+void violate_job(struct world *w, uint32_t k, const char *what)
 {
     if (what == NULL || w->r->violation[0] != '\0')
         return;
     (void)snprintf(w->r->violation, sizeof(w->r->violation),
-                   "%s (job %u, op %llu, wall %llu)", what,
-                   op == NULL ? 0 : op->k, (unsigned long long)w->r->ops,
+                   "%s (job %u, op %llu, wall %llu)", what, k,
+                   (unsigned long long)w->r->ops,
                    (unsigned long long)w->now.wall_ms);
     w->r->at_op = w->r->ops;
+}
+
+void violate(struct world *w, const struct op *op, const char *what)
+{
+    if (what != NULL)
+        violate_job(w, op == NULL ? 0 : op->k, what);
 }
 
 void trace(const struct world *w, const char *fmt, ...)
@@ -532,8 +538,7 @@ static void drain(struct world *w)
         for (uint32_t k = 0; k < w->next_k; k++) {
             const struct mjob *j = model_job(w->model, k);
             if (j->state == M_WAITING || j->state == M_RUNNING) {
-                struct op lost = {.k = k};
-                violate(w, &lost, "a job never came to an end");
+                violate_job(w, k, "a job never came to an end");
                 break;
             }
         }

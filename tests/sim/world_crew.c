@@ -401,11 +401,10 @@ void crew_idle(struct world *w)
 {
     for (uint32_t k = 0; k < w->next_k; k++) {
         const struct mjob *j = model_job(w->model, k);
-        struct op about = {.k = k};
         if (j->state == M_RUNNING && j->session > 0 &&
             model_sure(w->model, k, w->now) &&
             crew_over(w->crew, j->session - 1u, w->now))
-            violate(w, &about, "a lease outlives its session");
+            violate_job(w, k, "a lease outlives its session");
     }
 }
 

@@ -22,10 +22,9 @@ static enum manage_verb verb_of(const struct event *ev)
 /* The lease that was lost did not end its job, or that was told by now. */
 void events_lost(struct world *w)
 {
-    struct op about = {.k = w->lost_k};
     if (w->lost)
-        violate(
-            w, &about,
+        violate_job(
+            w, w->lost_k,
             model_lost(w->model, w->lost_k, w->config.crash_delay_ms, w->now));
     w->lost = false;
 }
@@ -59,27 +58,26 @@ void events_on(void *ud, const struct event *ev)
          (ev->type == EVENT_JOB_ADDED || !w->timers)) ||
         !model_find(w->model, &ev->id, &k))
         return;
-    struct op about = {.k = k};
     if (poisoned) {
-        violate(w, &about, model_poisoned(w->model, k, w->now));
+        violate_job(w, k, model_poisoned(w->model, k, w->now));
         return;
     }
     if (released || (stopped && session_over(w, k))) {
         trace(w, "  job %u: given back", k);
         if (!session_over(w, k))
-            violate(w, &about, "a job was given back before its session ended");
-        violate(w, &about, model_given_back(w->model, k, w->now));
+            violate_job(w, k, "a job was given back before its session ended");
+        violate_job(w, k, model_given_back(w->model, k, w->now));
         return;
     }
     if (slice_eq(ev->text, SLICE_LIT("its schedule fired again")))
         return; /* judged with the alarm that did it */
     bool told = ev->type == EVENT_JOB_CANCELLING;
     if (ev->type == EVENT_JOB_REVIVED && keys_barred(w, k))
-        violate(w, &about, "a job was revived without its unique key");
+        violate_job(w, k, "a job was revived without its unique key");
     trace(w, "  job %u: %s %.*s", k, event_name(ev->type), SLICE_FMT(ev->text));
-    violate(w, &about,
-            model_chored(w->model, k, verb_of(ev),
-                         told ? w->config.cancel_force_ms : 0, w->now));
+    violate_job(w, k,
+                model_chored(w->model, k, verb_of(ev),
+                             told ? w->config.cancel_force_ms : 0, w->now));
     if (ev->type == EVENT_JOB_REVIVED && w->keys != NULL)
         keys_revived(w->keys, w->model, k);
 }

@@ -142,6 +142,7 @@ struct world {
 
 void note(struct world *w, uint64_t a, uint64_t b);
 void violate(struct world *w, const struct op *op, const char *what);
+void violate_job(struct world *w, uint32_t k, const char *what);
 void trace(const struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool chance(struct world *w, uint32_t per_1000);
 const char *world_queue(const struct world *w, uint32_t queue);
