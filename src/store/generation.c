@@ -21,10 +21,14 @@ void generation_reset(struct generation *g)
 {
     ASSERT(g->pins == 0);
     for (int f = 0; f < FAMILIES; f++) {
-        sortmap_release(&g->maps[f]);
-        FREE(&g->ranges[f].all);
-        g->ranges[f].len = g->ranges[f].cap = 0;
+        struct ranges *r = &g->ranges[f];
+        if (g->maps[f].root != NULL)
+            sortmap_release(&g->maps[f]);
+        if (r->all != NULL)
+            FREE(&r->all);
+        r->len = r->cap = 0;
     }
+    g->node_bytes = 0;
     g->touched = generation_resident(g);
     g->used = 0;
     g->first_index = g->last_index = 0;
@@ -67,6 +71,23 @@ char *generation_room(struct generation *g, size_t size)
 
 /* --- the net ------------------------------------------------------------- */
 
+/* Everybody who asks for room asks for node_bytes. */
+static void insert(struct generation *g, struct sortmap *m,
+                   struct sortmap_pos pos, const char *at, uint8_t mark)
+{
+    g->node_bytes -= m->node_bytes;
+    sortmap_insert(m, pos, at, mark);
+    g->node_bytes += m->node_bytes;
+}
+
+static void vanish(struct generation *g, struct sortmap *m,
+                   struct sortmap_pos pos)
+{
+    g->node_bytes -= m->node_bytes;
+    sortmap_remove(m, pos);
+    g->node_bytes += m->node_bytes;
+}
+
 void generation_put(struct generation *g, enum family f, const char *at,
                     bool fresh)
 {
@@ -74,7 +95,7 @@ void generation_put(struct generation *g, enum family f, const char *at,
     struct sortmap_pos pos;
     g->changes++;
     if (!sortmap_find(m, change_key(at), &pos)) {
-        sortmap_insert(m, pos, at, fresh ? MARK_FRESH : 0);
+        insert(g, m, pos, at, fresh ? MARK_FRESH : 0);
         return;
     }
     if (change_is_del(sortmap_row(pos)))
@@ -89,11 +110,11 @@ void generation_del(struct generation *g, enum family f, const char *at)
     struct sortmap_pos pos;
     g->changes++;
     if (!sortmap_find(m, change_key(at), &pos)) {
-        sortmap_insert(m, pos, at, 0);
+        insert(g, m, pos, at, 0);
         return;
     }
     if (sortmap_mark(pos) & MARK_FRESH) { /* invariant 1 */
-        sortmap_remove(m, pos);
+        vanish(g, m, pos);
         g->vanished += 2;
         return;
     }
@@ -156,7 +177,7 @@ void generation_del_range(struct generation *g, enum family f,
         if (pos.leaf == NULL ||
             !range_covers(&range, change_key(sortmap_row(pos))))
             break;
-        sortmap_remove(m, pos);
+        vanish(g, m, pos);
         g->vanished++;
     }
     ranges_add(&g->ranges[f], range);
@@ -204,18 +225,17 @@ size_t generation_rows(const struct generation *g)
 
 size_t generation_bytes(const struct generation *g)
 {
-    size_t n = g->used;
-    for (int f = 0; f < FAMILIES; f++)
-        n += g->maps[f].node_bytes;
-    return n;
+    return g->used + g->node_bytes;
 }
 
 void generation_check(const struct generation *g)
 {
+    size_t node_bytes = 0;
     for (int f = 0; f < FAMILIES; f++) {
         const struct sortmap *m = &g->maps[f];
         struct sortmap_pos pos = sortmap_seek(m, SLICE_EMPTY);
         sortmap_check(m);
+        node_bytes += m->node_bytes;
         for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
             const char *at = sortmap_row(pos);
             ASSERT(at >= g->region && at < g->region + g->used);
@@ -223,4 +243,5 @@ void generation_check(const struct generation *g)
             ASSERT(!change_is_del(at) || sortmap_mark(pos) == 0);
         }
     }
+    ASSERT(node_bytes == g->node_bytes);
 }

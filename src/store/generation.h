@@ -53,6 +53,7 @@ struct generation {
     size_t region_size, used;
     size_t touched; /* as far as earlier lives, whose pages are resident */
     struct sortmap maps[FAMILIES];
+    size_t node_bytes; /* of all maps */
     struct ranges ranges[FAMILIES];
     uint64_t first_index, last_index; /* 0: none */
     uint64_t born_mono_ms;            /* of its first entry */
