@@ -116,6 +116,29 @@ static void numbers_have_one_form_only(void **state)
     assert_true(in.bad);
 }
 
+/* In front of other fields, which may be loaded with them. */
+static void numbers_end_where_the_next_field_begins(void **state)
+{
+    static const int others[] = {0, 1, 0x7f, 0x80, 0xff};
+    (void)state;
+    for (unsigned bit = 0; bit < 64; bit++)
+        for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+            uint64_t n = ((uint64_t)1 << bit) + i;
+            char bytes[32];
+            memset(bytes, others[i], sizeof(bytes));
+            char *end = record_put_u64(bytes, n);
+            struct record_reader in =
+                record_reader(slice_of(bytes, sizeof(bytes)));
+            assert_true(record_get_u64(&in) == n);
+            assert_false(in.bad);
+            assert_ptr_equal(in.at, end);
+        }
+    char long_zero[16] = "\xff\xff\x80\x00";
+    struct record_reader in = record_reader(slice_of(long_zero, 16));
+    (void)record_get_u64(&in);
+    assert_true(in.bad);
+}
+
 static void sizes_of_numbers_are_exact(void **state)
 {
     char bytes[16];
@@ -390,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_record_reads_back_what_was_written),
         cmocka_unit_test(every_truncation_and_every_longer_record_is_refused),
         cmocka_unit_test(numbers_have_one_form_only),
+        cmocka_unit_test(numbers_end_where_the_next_field_begins),
         cmocka_unit_test(sizes_of_numbers_are_exact),
         cmocka_unit_test(an_older_version_is_read_with_zeroes),
         cmocka_unit_test(stored_bytes_are_those_that_were_released),
