@@ -104,6 +104,7 @@ void engine_free(struct engine **pe)
     done_free(e);
     pool_release(&e->pool);
     buf_release(&e->scratch);
+    buf_release(&e->more);
     buf_release(&e->tokens);
     draft_free(e);
     buf_release(&e->shown);

@@ -63,9 +63,14 @@ static bool note_body(struct slice key, struct slice value, void *ud)
     struct body_key k;
     if (!key_parse_body(key, &k))
         return true;
-    buf_add(&m->rows, &k, sizeof(k));
-    buf_add(&m->rows, &len, sizeof(len));
-    buf_add_slice(&m->rows, value);
+    /* Most jobs have a few short executions: room for them at once. */
+    size_t need = sizeof(k) + sizeof(len) + value.len;
+    char *to = buf_room(&m->rows, need < 1024 ? 1024 : need);
+    memcpy(to, &k, sizeof(k));
+    memcpy(to + sizeof(k), &len, sizeof(len));
+    if (value.len > 0)
+        memcpy(to + sizeof(k) + sizeof(len), value.data, value.len);
+    m->rows.len += need;
     return true;
 }
 

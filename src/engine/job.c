@@ -386,10 +386,9 @@ size_t job_more_encode(const struct rec_more *m, struct buf *out)
 void job_encode(struct engine *e, struct job *j, const struct rec_more *m)
 {
     struct slice more = job_more_bytes(j);
-    struct buf bytes = {0};
     if (m != NULL) {
-        job_more_encode(m, &bytes);
-        more = buf_slice(&bytes);
+        job_more_encode(m, &e->more);
+        more = buf_slice(&e->more);
     }
     struct rec_job r = {
         .state = j->state,
@@ -423,7 +422,6 @@ void job_encode(struct engine *e, struct job *j, const struct rec_more *m)
     memcpy(j->row, e->scratch.data, len);
     j->row_len = (uint32_t)len;
     row_parts(j, &r, j->row + len);
-    buf_release(&bytes);
 }
 
 void job_put_row(struct engine *e, const struct job *j, bool fresh)

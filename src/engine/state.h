@@ -282,6 +282,7 @@ struct engine {
     struct pool pool;
     struct map jobs;          /* struct job.by_id */
     struct buf scratch;       /* of encoders, for the moment */
+    struct buf more;          /* as scratch, of what goes into a row */
     struct buf shown;         /* what the last view borrows */
     struct buf tokens;        /* of a batch: struct token */
     struct draft_bytes draft; /* room for the next one */
