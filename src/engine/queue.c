@@ -331,8 +331,8 @@ static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
     return ERR_OK;
 }
 
-/* Room for `n`, if all that may go is enough. What was dropped for a call that then misses rows stays
- * dropped: the call comes back and needs the room. */
+/* Room for `n`, if all that may go is enough. What was dropped for a call that
+ * then misses rows stays dropped: the call comes back and needs the room. */
 enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
                     uint32_t n, size_t bytes, struct now now,
                     struct errbuf *err)
