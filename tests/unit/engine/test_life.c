@@ -433,6 +433,23 @@ static void jobs_that_are_not_started_in_time_expire(void **state)
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
 }
 
+/* Its time was over while somebody seemed to have it. */
+static void a_job_whose_only_lease_was_undone_expires(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    for (int late = 0; late < 2; late++) {
+        struct id id = rig_add(r, "q", "x", &o).id;
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        rig_pass(r, late == 0 ? 500 : 1500);
+        engine_lease_undo(r->engine, r->token, 1, r->now);
+        rig_step(r);
+        assert_int_equal(rig_state(r, id), JOB_READY);
+        rig_pass(r, late == 0 ? 500 : 0);
+        assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+    }
+}
+
 static void a_deadline_ends_a_job_even_while_it_runs(void **state)
 {
     struct rig *r = *state;
@@ -689,6 +706,7 @@ int main(void)
         TEST(finished_work_falls_with_its_bucket),
         TEST(a_paused_queue_keeps_its_jobs),
         TEST(jobs_that_are_not_started_in_time_expire),
+        TEST(a_job_whose_only_lease_was_undone_expires),
         TEST(a_deadline_ends_a_job_even_while_it_runs),
         TEST(an_execution_may_not_run_longer_than_its_timeout),
         TEST(a_backlog_is_read_ahead_of_its_leases),
