@@ -359,12 +359,15 @@ static enum err look(const char *dir, struct manifest *m, struct rocks_base *b,
     }
     rocks_base_close(b);
     rocks_manifest_forget(dir);
+    char what[64] = "is torn";
+    if (cut->table != 0)
+        snprintf(what, sizeof(what), "names %06" PRIu64 ".sst, which is gone,",
+                 cut->table);
     err_wrap(e,
              "%s %s at offset %" PRIu64 " and cannot do without the %" PRIu64
              " bytes from %" PRIu64 " on",
-             m->path,
-             cut->table == 0 ? "is torn" : "names a table that is not there",
-             m->scan.bad, (uint64_t)m->content.len - m->scan.end, m->scan.end);
+             m->path, what, m->scan.bad, (uint64_t)m->content.len - m->scan.end,
+             m->scan.end);
     return rc;
 }
 
