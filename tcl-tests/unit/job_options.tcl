@@ -28,7 +28,7 @@ start_server {tags {jobs}} {
         }
     }
     test {what is longer than its bound is refused} {
-        set id [r job.add q x DELAY 1h]
+        set id [r job.add q x]
         foreach {a b} {EXPECT TIMEOUT EXPECT DEADLINE BASE CAP
                 EXPIRES DEADLINE} {
             foreach command [list {job.add q x} {job.addm q 1 x} \
@@ -85,7 +85,7 @@ start_server {tags {jobs}} {
             assert_error "ERR*[lindex $words 0] and [lindex $words 1] exclude*" \
                 {r job.add q x {*}$end {*}$start}
         }
-        set id [r job.add q x DELAY 10s EXPIRES 11s]
+        set id [r job.add q x DELAY 10s DEADLINE 11s]
         assert_error "ERR*DELAY and DEADLINE*" \
             {r job.update $id DELAY 20s DEADLINE 20s}
         r handler.set slow DELAY 1h
