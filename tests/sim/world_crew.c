@@ -336,6 +336,17 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
     return rc;
 }
 
+/* Whose time to wait is over, or NULL. */
+static struct op *first_late(const struct world *w)
+{
+    LIST_FOR (it, &w->waiting) {
+        struct op *op = CONTAINER_OF(it, struct op, in);
+        if (op->deadline_ms <= w->now.mono_ms)
+            return op;
+    }
+    return NULL;
+}
+
 /* --- ticks --------------------------------------------------------------- */
 
 bool crew_tick(struct world *w)
@@ -356,10 +367,8 @@ bool crew_tick(struct world *w)
         else
             world_op_run(w, op);
     }
-    LIST_FOR (late, &w->waiting) {
-        struct op *op = CONTAINER_OF(late, struct op, in);
-        if (op->deadline_ms > w->now.mono_ms)
-            continue;
+    /* Each may wake others, who leave the list. */
+    for (struct op *op; (op = first_late(w)) != NULL;) {
         quiet = false;
         op->in_line = false;
         world_op_run(w, op);
