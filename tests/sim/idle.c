@@ -1,9 +1,16 @@
 /* When nothing moves any more, nothing that may start still waits. */
+#include "engine/core.h"
 #include "world_impl.h"
 
 /* A fetch takes a few ticks, and what it brought may ask for the next. */
 #define QUIET_TICKS 8
 #define TICKS_MAX 400
+
+/* While it reads for a timer or a chore nothing seems to move. */
+static bool reads(const struct world *w)
+{
+    return w->engine->timer_fetching || w->engine->chore_fetching;
+}
 
 /* Time stands until nothing moves. */
 static bool settle(struct world *w)
@@ -12,7 +19,7 @@ static bool settle(struct world *w)
     for (uint32_t i = 0; i < TICKS_MAX && quiet < QUIET_TICKS; i++) {
         if (w->r->violation[0] != '\0')
             return false;
-        quiet = world_tick(w) ? quiet + 1 : 0;
+        quiet = world_tick(w) && !reads(w) ? quiet + 1 : 0;
     }
     return quiet == QUIET_TICKS;
 }
@@ -49,6 +56,7 @@ void idle_look(struct world *w)
         return;
     if (w->crew != NULL)
         crew_idle(w);
+    ends_idle(w);
     for (uint32_t k = 0; k < w->next_k && w->r->violation[0] == '\0'; k++) {
         uint8_t q = model_job(w->model, k)->queue;
         if ((asked >> q & 1) != 0 || q >= QUEUES || !may_start(w, k))

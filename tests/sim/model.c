@@ -305,10 +305,11 @@ const char *model_replaced(struct model *m, uint32_t k, uint32_t payload,
     j->payload = payload;
     j->retries = retries;
     j->failures = 0;
-    j->checkpoint = 0;
+    j->checkpoint = j->progress = 0;
     j->effects = 0;
     j->ended = 0;
-    j->in_line = false;
+    j->in_line = j->tried = false;
+    j->expires_ms = j->deadline_ms = j->expires_at_ms = j->deadline_at_ms = 0;
     j->not_before_ms = j->stands_ms = not_before_ms;
     memset(j->crashed_ms, 0, sizeof(j->crashed_ms));
     return NULL;
@@ -405,6 +406,7 @@ static bool maybe_poison(const struct model *m, const struct mjob *j,
  * noticed is its own business; that it did is what the model infers. */
 static void crashed(struct mjob *j, struct now now)
 {
+    j->tried = true;
     memmove(j->crashed_ms + 1, j->crashed_ms,
             (M_CRASHES - 1) * sizeof(j->crashed_ms[0]));
     j->crashed_ms[0] = lost_at(j, now);
@@ -433,6 +435,8 @@ const char *model_leased(struct model *m, uint32_t k,
         return "a job that was told to stop was leased again";
     if (was->state == M_WAITING && was->not_before_ms > m->wall_max_ms)
         return "a job was leased before its time";
+    if (model_is_late(m, k, now))
+        return "a job was leased whose time is over";
     if (v->delivery <= was->delivery)
         return "the delivery number did not grow";
     if (passes_another(m, k))
@@ -527,6 +531,7 @@ static void end(struct model *m, struct mjob *j, enum mstate state,
 {
     become(m, j, state);
     j->cancelling = false;
+    j->tried = true;
     j->ended = j->delivery;
     j->ended_by = verb;
     j->finished_ms = now.wall_ms;
@@ -737,6 +742,10 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
         j->progress = 0;
         j->not_before_ms = j->stands_ms = 0;
         memset(j->crashed_ms, 0, sizeof(j->crashed_ms));
+        if (j->expires_ms > 0)
+            j->expires_at_ms = now.wall_ms + j->expires_ms;
+        if (j->deadline_ms > 0)
+            j->deadline_at_ms = now.wall_ms + j->deadline_ms;
         break;
     }
     return NULL;
@@ -807,6 +816,32 @@ const char *model_poisoned(struct model *m, uint32_t k, struct now now)
     return NULL;
 }
 
+static bool is_over(uint64_t at_ms, struct now now)
+{
+    return at_ms > 0 && at_ms <= now.wall_ms;
+}
+
+bool model_is_late(const struct model *m, uint32_t k, struct now now)
+{
+    const struct mjob *j = &m->jobs[k];
+    return live(j) && (is_over(j->deadline_at_ms, now) ||
+                       (j->state == M_WAITING && !j->tried &&
+                        is_over(j->expires_at_ms, now)));
+}
+
+const char *model_expired(struct model *m, uint32_t k, struct now now)
+{
+    if (!model_is_late(m, k, now))
+        return "a job expired before its time";
+    struct mjob *j = change(m, k);
+    if (j->state == M_RUNNING)
+        end(m, j, M_EXPIRED, 'x', now);
+    become(m, j, M_EXPIRED);
+    j->held = false;
+    j->finished_ms = now.wall_ms;
+    return NULL;
+}
+
 void model_purged(struct model *m, uint8_t queue)
 {
     for (uint32_t k = 0; k < m->jobs_n; k++)
@@ -845,6 +880,8 @@ const char *model_seen(struct model *m, uint32_t k, enum err rc,
         return v->state == JOB_FAILED ? NULL : "a failed job is not";
     case M_CANCELLED:
         return v->state == JOB_CANCELLED ? NULL : "a cancelled job is not";
+    case M_EXPIRED:
+        return v->state == JOB_EXPIRED ? NULL : "an expired job is not";
     case M_WAITING:
         if (j->held != (v->state == JOB_HELD))
             return "a job is held, or is not, against what was said";

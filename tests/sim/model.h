@@ -23,6 +23,7 @@ enum mstate {
     M_COMPLETED,
     M_FAILED,
     M_CANCELLED,
+    M_EXPIRED,
     M_ERASED
 };
 
@@ -64,6 +65,9 @@ struct mjob {
     uint32_t gates, cost; /* see gates.h */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
     uint64_t finished_ms, revived_ms;              /* wall, monotonic */
+    /* EXPIRES and DEADLINE: how long, and until when (wall); 0: none */
+    uint64_t expires_ms, deadline_ms, expires_at_ms, deadline_at_ms;
+    bool tried;            /* an execution has ended */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
     uint64_t told_ms, force_ms;
     uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */
@@ -156,6 +160,10 @@ const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
                        struct now now);
 /* It ended because its lease was lost once too often. */
 const char *model_poisoned(struct model *m, uint32_t k, struct now now);
+/* It ended because a time was over. */
+const char *model_expired(struct model *m, uint32_t k, struct now now);
+/* Is a time over that should have ended it? */
+bool model_is_late(const struct model *m, uint32_t k, struct now now);
 /* All that waits in the queue is gone. */
 void model_purged(struct model *m, uint8_t queue);
 const char *model_seen(struct model *m, uint32_t k, enum err rc,

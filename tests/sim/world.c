@@ -160,6 +160,8 @@ static void op_start(struct world *w, enum op_kind kind)
         op->n = 1;
         if (w->gates != NULL)
             gates_draw(w, op);
+        if (w->ends)
+            ends_draw(w, op);
         if (w->keys != NULL)
             keys_draw(w, op);
         break;
@@ -354,7 +356,7 @@ static void open_world(struct world *w)
             EVENT_BIT(EVENT_JOB_CANCELLED) | EVENT_BIT(EVENT_JOB_CANCELLING) |
             EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_REVIVED) |
             EVENT_BIT(EVENT_JOB_DELETED) | EVENT_BIT(EVENT_LEASE_LOST) |
-            EVENT_BIT(EVENT_JOB_RELEASED),
+            EVENT_BIT(EVENT_JOB_RELEASED) | EVENT_BIT(EVENT_JOB_EXPIRED),
         events_on, w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
@@ -581,6 +583,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     }
     if (!o->calm && w->clocks == NULL && chance(w, 400))
         keys_begin(w);
+    w->ends = !o->calm && w->clocks == NULL && chance(w, 400);
     w->notes = !o->calm && w->clocks == NULL && chance(w, 400);
     if (!o->calm && w->clocks == NULL && chance(w, 400))
         crew_begin(w);

@@ -51,6 +51,14 @@ void events_on(void *ud, const struct event *ev)
     }
     if (ev->type == EVENT_JOB_ADDED && w->clocks != NULL)
         clock_born(w, ev);
+    if (ev->type == EVENT_JOB_EXPIRED) {
+        if (!model_find(w->model, &ev->id, &k))
+            return;
+        struct op late = {.k = k};
+        trace(w, "  job %u: expired", k);
+        violate(w, &late, model_expired(w->model, k, w->now));
+        return;
+    }
     bool poisoned = ev->type == EVENT_JOB_FAILED && w->reaping;
     bool stopped = ev->type == EVENT_JOB_CANCELLED && w->reaping;
     bool released = ev->type == EVENT_JOB_RELEASED && w->reaping;

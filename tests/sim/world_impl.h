@@ -78,10 +78,11 @@ struct op {
     uint32_t n; /* so many, numbered from k on */
     struct key_use use;
     char words[3][16];
-    bool again;               /* a request that was sent before */
-    uint32_t jobs[KEYS_JOBS]; /* the model's numbers of what came of it */
-    uint32_t update, number;  /* what is changed, see world_notes.c */
-    uint8_t only;             /* LEASE: this handler, and 1; 0: any */
+    uint64_t expires_ms, total_ms; /* EXPIRES, DEADLINE, from its start on */
+    bool again;                    /* a request that was sent before */
+    uint32_t jobs[KEYS_JOBS];      /* the model's numbers of what came of it */
+    uint32_t update, number;       /* what is changed, see world_notes.c */
+    uint8_t only;                  /* LEASE: this handler, and 1; 0: any */
     /* of a lease, see world_crew.c */
     uint8_t worker, session, queue2; /* and 1; 0: none */
     uint8_t line;
@@ -119,6 +120,7 @@ struct world {
     struct keys *keys; /* NULL: a world without keys */
     struct op asked[ASKED_MAX];
     uint32_t asked_n;
+    bool ends;             /* a world of EXPIRES and DEADLINE */
     bool notes;            /* a world whose workers note things down */
     uint32_t owners;       /* so many have jobs */
     struct clocks *clocks; /* NULL: a world without schedules */
@@ -212,6 +214,16 @@ bool crew_tick(struct world *w);
 enum err crew_run(struct world *w);
 void crew_idle(struct world *w);
 void crew_leave(struct world *w, bool crashed);
+
+/* --- world_ends.c -------------------------------------------------------- */
+
+void ends_draw(struct world *w, struct op *op);
+void ends_options(const struct op *op, struct job_options *o);
+/* This job was told so. */
+void ends_said(struct world *w, const struct op *op, uint32_t k);
+/* Is a change of its times no good? */
+bool ends_refuse(const struct world *w, const struct op *op, uint32_t k);
+void ends_idle(struct world *w);
 
 /* --- world_notes.c ------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ static void add_options(struct world *w, struct op *op, struct job_options *o)
         o->given |= (uint64_t)1 << JOPT_DELAY;
         o->delay_ms = op->delay_ms;
     }
+    ends_options(op, o);
     if (w->gates != NULL)
         gates_options(op, o);
 }
@@ -47,6 +48,7 @@ static void added(struct world *w, struct op *op, uint32_t k, uint32_t payload,
         model_arrived(w->model, k, op->priority, w->now);
     model_described(w->model, k, op->handler, op->gates, op->cost);
     model_keyed(w->model, k, &op->use);
+    ends_said(w, op, k);
 }
 
 enum err jobs_run_add(struct world *w, struct op *op)

@@ -159,6 +159,7 @@ enum key_outcome keys_judge(struct world *w, struct op *op, enum err rc,
 bool keys_barred(const struct world *w, uint32_t k)
 {
     enum mstate s = model_job(w->model, k)->state;
-    bool over = s == M_COMPLETED || s == M_FAILED || s == M_CANCELLED;
+    bool over =
+        s == M_COMPLETED || s == M_FAILED || s == M_CANCELLED || s == M_EXPIRED;
     return w->keys != NULL && over && keys_bar(w->keys, w->model, k, w->now);
 }

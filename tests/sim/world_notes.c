@@ -106,6 +106,8 @@ void update_draw(struct world *w, struct op *op)
     op->retries = (uint32_t)rng_below(&w->rng, 4);
     op->delay_ms = chance(w, 500) ? 0 : rng_below(&w->rng, 600000);
     op->queue = model_job(w->model, op->k)->queue;
+    if (w->ends && (op->update & UPDATE_DELAY) != 0)
+        ends_draw(w, op);
     if (w->gates == NULL)
         return;
     gates_draw(w, op);
@@ -122,6 +124,7 @@ static void changed(struct world *w, const struct op *op)
     if ((op->update & UPDATE_DELAY) != 0)
         j->not_before_ms = j->stands_ms = w->now.wall_ms + op->delay_ms;
     j->in_line = false;
+    ends_said(w, op, op->k);
     if ((op->update & UPDATE_GATES) == 0)
         return;
     uint32_t names = ((uint32_t)1 << GATE_NAMES) - 1;
@@ -147,6 +150,7 @@ static enum err update_answer(const struct world *w, uint32_t k)
     case M_COMPLETED:
     case M_FAILED:
     case M_CANCELLED:
+    case M_EXPIRED:
         break;
     }
     return ERR_FINISHED;
@@ -178,12 +182,16 @@ enum err update_run(struct world *w, struct op *op)
     o.delay_ms = op->delay_ms;
     if ((op->update & UPDATE_GATES) != 0)
         gates_options(op, &o);
+    ends_options(op, &o);
     enum err rc = engine_update(w->engine, op->gather, &p, w->now, &w->e);
     if (rc == ERR_PENDING)
         return rc;
     note(w, op->k, rc);
     trace(w, "  update %x of %u: %s", op->update, op->k, err_name(rc));
-    if (rc != update_answer(w, op->k))
+    enum err expected = update_answer(w, op->k);
+    if (expected == ERR_OK && ends_refuse(w, op, op->k))
+        expected = ERR_SYNTAX;
+    if (rc != expected)
         violate(w, op, "a change of a job got the wrong answer");
     else if (rc == ERR_OK)
         changed(w, op);

@@ -1,0 +1,75 @@
+/* Jobs that end by a time: EXPIRES, if none of their executions has ended by
+ * then and none is under way, and DEADLINE, whatever they do. */
+#include "world_impl.h"
+
+#define MINUTE_MS ((uint64_t)60 * 1000)
+
+/* So long after it may start. */
+static uint64_t draw_ms(struct world *w)
+{
+    return 1 + rng_below(&w->rng, chance(w, 300) ? MINUTE_MS : 60 * MINUTE_MS);
+}
+
+void ends_draw(struct world *w, struct op *op)
+{
+    op->expires_ms = op->total_ms = 0;
+    if (chance(w, 300))
+        op->expires_ms = draw_ms(w);
+    if (chance(w, 300))
+        op->total_ms = op->expires_ms + draw_ms(w);
+    trace(w, "  expires %llu deadline %llu", (unsigned long long)op->expires_ms,
+          (unsigned long long)op->total_ms);
+}
+
+static uint64_t start_ms(const struct op *op)
+{
+    return op->use.debounce_ms > 0 ? op->use.debounce_ms : op->delay_ms;
+}
+
+void ends_options(const struct op *op, struct job_options *o)
+{
+    if (op->expires_ms > 0) {
+        o->given |= (uint64_t)1 << JOPT_EXPIRES;
+        o->expires_ms = start_ms(op) + op->expires_ms;
+    }
+    if (op->total_ms > 0) {
+        o->given |= (uint64_t)1 << JOPT_DEADLINE;
+        o->deadline_ms = start_ms(op) + op->total_ms;
+    }
+}
+
+void ends_said(struct world *w, const struct op *op, uint32_t k)
+{
+    struct mjob *j = model_change(w->model, k);
+    uint64_t start = start_ms(op);
+    if (op->expires_ms > 0) {
+        j->expires_ms = start + op->expires_ms;
+        j->expires_at_ms = w->now.wall_ms + j->expires_ms;
+    }
+    if (op->total_ms > 0) {
+        j->deadline_ms = start + op->total_ms;
+        j->deadline_at_ms = w->now.wall_ms + j->deadline_ms;
+    }
+}
+
+/* A later start must not lie behind an end that is not moved with it. */
+bool ends_refuse(const struct world *w, const struct op *op, uint32_t k)
+{
+    const struct mjob *j = model_job(w->model, k);
+    uint64_t at = w->now.wall_ms + op->delay_ms;
+    return (op->update & UPDATE_DELAY) != 0 &&
+           ((op->expires_ms == 0 && j->expires_at_ms > 0 && !j->tried &&
+             j->expires_at_ms <= at) ||
+            (op->total_ms == 0 && j->deadline_at_ms > 0 &&
+             j->deadline_at_ms <= at));
+}
+
+/* When nothing moves, none is left whose time is over. */
+void ends_idle(struct world *w)
+{
+    for (uint32_t k = 0; k < w->next_k; k++) {
+        struct op about = {.k = k};
+        if (model_is_late(w->model, k, w->now))
+            violate(w, &about, "a job is there whose time is over");
+    }
+}
