@@ -282,6 +282,7 @@ static enum err parse_args(struct parse *p)
     const struct arg *a = c->cmd->args;
     for (unsigned i = 0; i < p->ix->n_args; i++, a++) {
         if (a->optional && (p->at == c->argc ||
+                            (a->alone && p->at + 1 < c->argc) ||
                             words_find(&p->ix->words, c->argv[p->at]) >= 0))
             break;
         /* Lists in front may have taken more than their share. */

@@ -112,7 +112,8 @@ struct opt {
 #define OPTS_MAX 128 /* of one command */
 
 /* Positional arguments, in order. An optional one is taken if a word is there
- * that is not the name of an option. OPT_LIST reads its own count: "n word...".
+ * that is not the name of an option, or, if it stands `alone`, if no word
+ * follows. OPT_LIST reads its own count: "n word...".
  * `more` takes all words that follow, at least one unless it is optional, as
  * struct opt_list; ALSO is written as .also = true on the entry. */
 struct arg {
@@ -120,6 +121,7 @@ struct arg {
     enum opt_type type;
     size_t offset;
     bool optional;
+    bool alone;
     bool more; /* the last: struct opt_list */
     bool key;  /* a routing key: COMMAND GETKEYS, ACL */
     const char *help;

@@ -409,7 +409,7 @@ static const struct opt list_opts[] = {
     {0},
 };
 static const struct arg kill_args[] = {
-    {"ip:port", OPT(BYTES, word), .optional = true},
+    {"ip:port", OPT(BYTES, word), .optional = true, .alone = true},
     {0},
 };
 static const struct opt kill_opts[] = {

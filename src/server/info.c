@@ -146,7 +146,7 @@ static void replication_section(struct server *s, struct buf *out)
     word(out, "master_failover_state", "no-failover");
     word(out, "master_replid", s->run_id);
     info_line(out, "master_repl_offset", st.applied_index);
-    info_line(out, "second_repl_offset", 0);
+    word(out, "second_repl_offset", "-1");
     info_line(out, "repl_backlog_active", 0);
 }
 
