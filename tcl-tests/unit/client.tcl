@@ -104,7 +104,7 @@ start_server {tags {connection}} {
         assert_error "ERR wrong number of arguments for 'client|kill' command" {
             r client kill
         }
-        assert_error "ERR * 'NAME'*" {r client kill name somebody}
+        assert_error "ERR * 'name'*" {r client kill name somebody}
     }
     test {CLIENT KILL of itself answers first} {
         set c [client]
