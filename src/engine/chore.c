@@ -276,28 +276,28 @@ static enum err rehearse(struct engine *e, const struct manage *a,
     return all;
 }
 
-/* Returns how many of them the entry had room for, at least one. */
-static uint32_t act(struct engine *e, struct chore *c, const struct manage *a,
-                    const struct buf *ids, struct now now)
+/* *acted: so many of them, at least one, the entry had room for. ERR_PENDING: not
+ * all that the first needs is at hand. */
+static enum err act(struct engine *e, struct chore *c, const struct manage *a,
+                    const struct buf *ids, struct now now, uint32_t *acted)
 {
+    struct gather *g = e->chore_gather;
     struct errbuf err;
     uint32_t n = (uint32_t)(ids->len / ID_LEN), i = 0;
     for (; i < n && (i == 0 || !slice_full(e)); i++) {
         struct id id = id_at(ids, i);
-        struct gather *g = e->chore_gather;
         enum err rc = manage_examine(e, g, a, &id, now, &err);
-        if (rc == ERR_PENDING) /* evicted, or changed by one before it */
-            rc = manage_examine(e, g = NULL, a, &id, now, &err);
         if (rc == ERR_OK)
             rc = manage_do(e, g, a, &id, now, &err);
-        if (rc == ERR_PENDING)
-            rc = manage_do(e, NULL, a, &id, now, &err);
+        if (rc == ERR_PENDING) /* evicted, or changed by one before it */
+            break;
         if (rc == ERR_OK || rc == ERR_BUSY)
             c->r.done++;
         else
             c->r.refused++;
     }
-    return i;
+    *acted = i;
+    return i == 0 && n > 0 ? ERR_PENDING : ERR_OK;
 }
 
 static bool has_id(struct slice ids, const char *id)
@@ -401,8 +401,11 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
     if (rc == ERR_OK && c->r.dry == 0)
         rc = rehearse(e, &a, &left, now);
     if (rc == ERR_OK) {
-        uint32_t acted = c->r.dry != 0 ? 0 : act(e, c, &a, &left, now);
-        slice_end(e, c, &pos, &found, &ids, &left, acted, now);
+        uint32_t acted = 0;
+        if (c->r.dry == 0)
+            rc = act(e, c, &a, &left, now, &acted);
+        if (rc == ERR_OK)
+            slice_end(e, c, &pos, &found, &ids, &left, acted, now);
     }
     buf_release(&ids);
     buf_release(&left);

@@ -306,6 +306,43 @@ static void a_deletion_leaves_the_counters_right(void **state)
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
 }
 
+static uint64_t disk_reads(struct rig *r)
+{
+    struct store_stats st;
+    store_get_stats(r->store, &st);
+    return st.loop_disk_reads;
+}
+
+/* What was brought for a slice may be evicted before its turn, or be other than
+ * what the job needs when the one before it has had its turn. */
+static void a_chore_fetches_again_what_is_gone_from_memory(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(RETRIES), .retries = 1};
+    for (int i = 0; i < 100; i++)
+        rig_add(r, "q", "x", &o);
+    for (int n = 0; n < 2; n++) { /* two executions are rows of their own */
+        assert_int_equal(rig_lease(r, "q", 100), 100);
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(rig_nack(r, r->token[i]), ERR_OK);
+        rig_pass(r, 3600000);
+    }
+    rig_restart(r);
+    rig_restart(r); /* all is in the base */
+    r->check = false; /* it reads the disk */
+    mem_knobs(r->disk)->pending_per_1000 = 20;
+    uint64_t before = disk_reads(r);
+    struct job_filter f = {.queue = SLICE_LIT("q"), .states = 1u << JOB_FAILED};
+    struct id id =
+        bulk(r, (struct bulk_params){.verb = MANAGE_RETRY, .filter = &f});
+    rig_until_done(r, id);
+    assert_int_equal(rig_chore(r, id).done, 100);
+    assert_int_equal(disk_reads(r), before);
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    r->check = true;
+    rig_step(r);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
@@ -318,6 +355,7 @@ int main(void)
         T(a_group_of_dead_letters_comes_back_at_its_rate),
         T(a_restart_within_a_block_of_the_index_counts_nothing_twice),
         T(a_deletion_leaves_the_counters_right),
+        T(a_chore_fetches_again_what_is_gone_from_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
