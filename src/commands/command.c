@@ -281,9 +281,9 @@ static enum err parse_args(struct parse *p)
     struct cmd_ctx *c = p->c;
     const struct arg *a = c->cmd->args;
     for (unsigned i = 0; i < p->ix->n_args; i++, a++) {
-        if (a->optional && (p->at == c->argc ||
-                            (a->alone && p->at + 1 < c->argc) ||
-                            words_find(&p->ix->words, c->argv[p->at]) >= 0))
+        if (a->optional &&
+            (p->at == c->argc || (a->alone && p->at + 1 < c->argc) ||
+             words_find(&p->ix->words, c->argv[p->at]) >= 0))
             break;
         /* Lists in front may have taken more than their share. */
         if (p->at == c->argc)
