@@ -8,7 +8,11 @@ import sys
 import time
 import zoneinfo
 
-import croniter
+if len(sys.argv) != 3:
+    print(__doc__)
+    sys.exit()
+
+import croniter  # noqa: E402
 
 INSTANTS, TRIES = 60, 3
 

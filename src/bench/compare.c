@@ -1,6 +1,7 @@
 #include "bench/compare.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -30,6 +31,7 @@ struct compare {
     struct shape shape[SHAPES_MAX];
     uint32_t shapes, rounds;
     struct buf dir[SIDES], log[SIDES];
+    char made[32]; /* the folder of both, if it is ours to remove */
 };
 
 static enum err bad_shapes(const struct workload *w, struct errbuf *e)
@@ -73,6 +75,8 @@ static enum err folders(struct compare *c, const struct workload *w,
     const char *base = w->dir != NULL ? w->dir : mkdtemp(template);
     if (base == NULL)
         return err_sys(e, ERR_IO, errno, "create %s", template);
+    if (w->dir == NULL)
+        memcpy(c->made, template, sizeof(template));
     if (w->dir != NULL && mkdir(w->dir, 0700) != 0 && errno != EEXIST)
         return err_sys(e, ERR_IO, errno, "create %s", w->dir);
     for (int i = 0; i < SIDES; i++) {
@@ -83,8 +87,27 @@ static enum err folders(struct compare *c, const struct workload *w,
             return err_sys(e, ERR_IO, errno, "create %s", path);
         buf_cstr(&c->log[i]);
     }
-    printf("data and logs in %s\n", base);
     return ERR_OK;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind,
+                      struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+/* What was made is removed, but for what a failure may have left to see. */
+static void clean_up(const struct compare *c, bool well)
+{
+    if (c->made[0] == '\0')
+        return;
+    if (well)
+        (void)nftw(c->made, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    else
+        fprintf(stderr, "data and logs are in %s\n", c->made);
 }
 
 static enum err start(struct compare *c, const struct workload *w,
@@ -151,32 +174,63 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts. */
-static double median(double *v, uint32_t n)
+/* Of sorted values. */
+static double median(const double *v, uint32_t n)
 {
-    qsort(v, n, sizeof(*v), by_value);
     return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-static void print(struct compare *c)
+static void sort(struct compare *c)
+{
+    for (uint32_t i = 0; i < c->shapes; i++)
+        for (int k = 0; k < SIDES; k++) {
+            struct samples *s = &c->shape[i].side[k];
+            qsort(s->rate, c->rounds, sizeof(*s->rate), by_value);
+            qsort(s->p99_ms, c->rounds, sizeof(*s->p99_ms), by_value);
+        }
+}
+
+static double ratio(const struct compare *c, const struct shape *s)
+{
+    return median(s->side[OURS].rate, c->rounds) /
+           median(s->side[REDIS].rate, c->rounds);
+}
+
+static void print(const struct compare *c)
 {
     printf("lives a second, medians of %u rounds (least..most); p99 of a life "
            "in ms\n%-9s %30s %30s %6s %15s\n",
            c->rounds, "shape", "belfry", "redis-stream always", "ratio",
            "p99 ms");
     for (uint32_t i = 0; i < c->shapes; i++) {
-        struct shape *s = &c->shape[i];
-        double rate[SIDES], p99[SIDES];
+        const struct shape *s = &c->shape[i];
         char shape[24], text[SIDES][64];
-        for (int k = 0; k < SIDES; k++) {
-            rate[k] = median(s->side[k].rate, c->rounds);
-            p99[k] = median(s->side[k].p99_ms, c->rounds);
-            snprintf(text[k], sizeof(text[k]), "%.0f (%.0f..%.0f)", rate[k],
-                     s->side[k].rate[0], s->side[k].rate[c->rounds - 1]);
-        }
+        for (int k = 0; k < SIDES; k++)
+            snprintf(text[k], sizeof(text[k]), "%.0f (%.0f..%.0f)",
+                     median(s->side[k].rate, c->rounds), s->side[k].rate[0],
+                     s->side[k].rate[c->rounds - 1]);
         snprintf(shape, sizeof(shape), "%u:%u", s->connections, s->pipeline);
         printf("%-9s %30s %30s %6.2f %7.2f %7.2f\n", shape, text[OURS],
-               text[REDIS], rate[OURS] / rate[REDIS], p99[OURS], p99[REDIS]);
+               text[REDIS], ratio(c, s),
+               median(s->side[OURS].p99_ms, c->rounds),
+               median(s->side[REDIS].p99_ms, c->rounds));
+    }
+}
+
+/* One object for each shape, behind those of the runs. */
+static void print_json(const struct compare *c)
+{
+    for (uint32_t i = 0; i < c->shapes; i++) {
+        const struct shape *s = &c->shape[i];
+        printf("{\"shape\":\"%u:%u\",\"rounds\":%u,\"ratio\":%.3f",
+               s->connections, s->pipeline, c->rounds, ratio(c, s));
+        for (int k = 0; k < SIDES; k++)
+            printf(",\"%s\":{\"jobs_per_s\":%.1f,\"least\":%.1f,"
+                   "\"most\":%.1f,\"p99_ms\":%.3f}",
+                   c->w[k].proto->name, median(s->side[k].rate, c->rounds),
+                   s->side[k].rate[0], s->side[k].rate[c->rounds - 1],
+                   median(s->side[k].p99_ms, c->rounds));
+        printf("}\n");
     }
 }
 
@@ -211,6 +265,9 @@ enum err compare_run(const struct workload *w, struct errbuf *e)
     c.w[REDIS].host = "127.0.0.1";
     c.w[REDIS].setup_n = 0;
     c.w[REDIS].server_pid = 0;
+    c.w[REDIS].password = NULL;
+    if (w->start != NULL)
+        c.w[OURS].password = NULL;
     enum err rc = shapes_parse(&c, w, e);
     if (rc == ERR_OK)
         rc = folders(&c, w, e);
@@ -218,13 +275,16 @@ enum err compare_run(const struct workload *w, struct errbuf *e)
         rc = start(&c, w, e);
     if (rc == ERR_OK)
         rc = rounds(&c, w, e);
-    if (c.rounds > 0)
-        print(&c);
+    if (c.rounds > 0) {
+        sort(&c);
+        (w->json ? print_json : print)(&c);
+    }
     for (int i = 0; i < SIDES; i++) {
         spawn_stop(&c.pid[i]);
         buf_release(&c.dir[i]);
         buf_release(&c.log[i]);
     }
+    clean_up(&c, rc == ERR_OK);
     for (uint32_t i = 0; i < c.shapes; i++)
         for (int k = 0; k < SIDES; k++) {
             mem_free(c.shape[i].side[k].rate);

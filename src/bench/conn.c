@@ -79,6 +79,22 @@ void conn_error(struct conn *c, struct slice text)
                  SLICE_FMT(text));
 }
 
+/* Of a server that speaks Redis' protocol and wants a password. */
+static enum err give_password(struct conn *c, struct errbuf *e)
+{
+    const char *password = c->w->password;
+    if (password == NULL || !c->w->proto->resp)
+        return ERR_OK;
+    proto_array(&c->out, 2);
+    proto_bulk(&c->out, SLICE_LIT("AUTH"));
+    proto_bulk(&c->out, slice_str(password));
+    if (conn_await(c, 1, e) == ERR_OK)
+        return ERR_OK;
+    err_wrap(e, "AUTH");
+    conn_close(c);
+    return ERR_STATE;
+}
+
 enum err conn_open(struct conn *c, const struct workload *w, uint32_t number,
                    struct errbuf *e)
 {
@@ -105,7 +121,24 @@ enum err conn_open(struct conn *c, const struct workload *w, uint32_t number,
     int on = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
-    return ERR_OK;
+    return give_password(c, e);
+}
+
+bool conn_is_local(const struct conn *c)
+{
+    struct sockaddr_storage own = {0}, peer = {0};
+    socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
+    if (getsockname(c->fd, (struct sockaddr *)&own, &own_len) != 0 ||
+        getpeername(c->fd, (struct sockaddr *)&peer, &peer_len) != 0 ||
+        own.ss_family != peer.ss_family)
+        return false;
+    if (own.ss_family == AF_INET6)
+        return memcmp(&((struct sockaddr_in6 *)&own)->sin6_addr,
+                      &((struct sockaddr_in6 *)&peer)->sin6_addr,
+                      sizeof(struct in6_addr)) == 0;
+    return own.ss_family == AF_INET &&
+           ((struct sockaddr_in *)&own)->sin_addr.s_addr ==
+               ((struct sockaddr_in *)&peer)->sin_addr.s_addr;
 }
 
 void conn_close(struct conn *c)
@@ -119,6 +152,13 @@ void conn_close(struct conn *c)
     FREE(&c->held.list);
 }
 
+/* The server has hung up: with its last words, if it had any. */
+static enum err gone(const struct conn *c, const char *how, struct errbuf *e)
+{
+    return err_set(e, ERR_IO, "%s:%u: %s%s%s", c->w->host, c->w->port, how,
+                   c->errors > 0 ? "; it said: " : "", c->first_error);
+}
+
 enum err conn_write(struct conn *c, bool *left, struct errbuf *e)
 {
     while (c->sent < c->out.len) {
@@ -129,7 +169,7 @@ enum err conn_write(struct conn *c, bool *left, struct errbuf *e)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0)
-            return err_sys(e, ERR_IO, errno, "write to the server");
+            return gone(c, strerror(errno), e);
         c->sent += (size_t)n;
     }
     *left = c->sent < c->out.len;
@@ -156,11 +196,11 @@ enum err conn_read(struct conn *c, struct errbuf *e)
             return ERR_OK;
         }
         if (n == 0)
-            return err_set(e, ERR_IO, "the server closed the connection");
+            return gone(c, "the server closed the connection", e);
         if (errno == EAGAIN)
             return ERR_OK;
         if (errno != EINTR)
-            return err_sys(e, ERR_IO, errno, "read from the server");
+            return gone(c, strerror(errno), e);
     }
 }
 

@@ -48,7 +48,8 @@ struct conn {
     struct tokens held;
     uint64_t errors;
     char first_error[120];
-    bool reading_token, reading_payload; /* proto_belfry.c */
+    /* proto_belfry.c */
+    bool reading_token, reading_payload, reading_nominal;
 
     /* Of the loops: replies awaited and come, jobs to be leased yet. */
     int phase;
@@ -59,10 +60,13 @@ struct conn {
     uint32_t idle; /* leases in a row that brought nothing */
 };
 
-/* Connect, blocking. */
+/* Connect, blocking, and authenticate. */
 MUST_USE enum err conn_open(struct conn *c, const struct workload *w,
                             uint32_t number, struct errbuf *e);
 void conn_close(struct conn *c);
+
+/* Is the server on this machine? */
+bool conn_is_local(const struct conn *c);
 
 /* Buffers that a connection does not need for now serve the next one, so that
  * a few of them stay in the processor's cache. Borrow before replies are read

@@ -4,12 +4,6 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
-/* Beanstalkd knows neither INFO nor set-up commands. */
-static bool speaks_resp(const struct workload *w)
-{
-    return w->proto != &proto_beanstalkd;
-}
-
 /* A number that INFO tells, or -1. */
 static int64_t ask_info(struct conn *c, const char *line, const char *field)
 {
@@ -32,7 +26,7 @@ static double ask_tick_ms(const struct workload *w)
 {
     struct conn c;
     struct errbuf e;
-    if (!speaks_resp(w) || conn_open(&c, w, 0, &e) != ERR_OK)
+    if (!w->proto->resp || conn_open(&c, w, 0, &e) != ERR_OK)
         return -1;
     int64_t us = ask_info(&c, "INFO stats", "tick_max_usec:");
     conn_close(&c);
@@ -46,12 +40,15 @@ static enum err prepare(const struct workload *w, uint32_t *pid,
     enum err rc = conn_open(&c, w, 0, e);
     if (rc != ERR_OK)
         return rc;
-    if (w->proto->setup != NULL)
+    /* Who is not served learns it now and not from a run of refusals. */
+    if (w->proto->resp && conn_ask(&c, "PING", NULL, e) != ERR_OK)
+        rc = ERR_STATE;
+    if (rc == ERR_OK && w->proto->setup != NULL)
         rc = w->proto->setup(&c, e);
-    if (speaks_resp(w)) {
+    if (rc == ERR_OK && w->proto->resp) {
         for (uint32_t i = 0; i < w->setup_n && rc == ERR_OK; i++)
             rc = conn_ask(&c, w->setup[i], NULL, e);
-        if (*pid == 0 && rc == ERR_OK) {
+        if (*pid == 0 && rc == ERR_OK && conn_is_local(&c)) {
             int64_t told = ask_info(&c, "INFO server", "process_id:");
             *pid = told < 0 ? 0 : (uint32_t)told;
         }
@@ -72,6 +69,7 @@ static enum err fill(const struct workload *w, uint64_t jobs, struct errbuf *e)
     add.pipeline = w->pipeline > 64 ? w->pipeline : 64;
     result_init(&r);
     enum err rc = closed_run(&add, &r, e);
+    result_progress_end(&r, w);
     if (rc == ERR_OK && r.errors > 0)
         rc = err_set(e, ERR_STATE, "%s", r.first_error);
     if (rc == ERR_OK && !w->json)

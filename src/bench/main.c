@@ -10,8 +10,7 @@ static enum err one_run(const struct workload *w, bool *clean, struct errbuf *e)
     struct result r;
     result_init(&r);
     enum err rc = load_run(w, &r, e);
-    if (!w->quiet && r.shown_us > 0)
-        fputs("\r\033[K", stderr);
+    result_progress_end(&r, w);
     if (rc == ERR_OK) {
         if (w->json)
             result_json(&r, w, stdout);

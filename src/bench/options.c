@@ -5,6 +5,7 @@
 
 #include "bench/proto.h"
 #include "util/parse.h"
+#include "util/words.h"
 
 enum kind { K_U32, K_U64, K_MS, K_STR, K_FLAG, K_MIX, K_PROTO, K_LIST };
 
@@ -23,6 +24,8 @@ struct option {
 static const struct option table[] = {
     {"--host", 'h', K_STR, AT(host), 0, 0, "server's address (127.0.0.1)"},
     {"--port", 'p', K_U32, AT(port), 1, 65535, "server's port (2355)"},
+    {"--password", 'a', K_STR, AT(password), 0, 0,
+     "of a server that wants one"},
     {"--proto", 0, K_PROTO, AT(proto), 0, 0,
      "belfry, redis-stream, redis-list or beanstalkd"},
     {"--mix", 'm', K_MIX, AT(mix), 0, 0,
@@ -71,7 +74,7 @@ static const struct option table[] = {
      "compare: start this belfry-server for it"},
     {"--redis", 0, K_STR, AT(redis), 0, 0, "compare: program (redis-server)"},
     {"--dir", 0, K_STR, AT(dir), 0, 0,
-     "compare: where the data of both go (a new folder in /tmp)"},
+     "compare: where the data of both go and stay (a new folder in /tmp)"},
     {"--shapes", 0, K_STR, AT(shapes), 0, 0,
      "compare: connections:pipeline (1:1,50:1,16:16,16:64,50:100)"},
     {"--rounds", 0, K_U32, AT(rounds), 1, 1000,
@@ -92,13 +95,28 @@ static enum err bad(struct errbuf *e, const struct option *o, const char *value)
                    o->help);
 }
 
+static enum err bad_number(struct errbuf *e, const struct option *o,
+                           const char *value)
+{
+    char most[32] = "";
+    if (o->kind == K_MS)
+        return err_set(e, ERR_SYNTAX,
+                       "%s wants a duration of at least %llums such as 250ms, "
+                       "5s or 1h, not '%s': %s",
+                       o->name, (unsigned long long)o->least, value, o->help);
+    if (o->most != ANY)
+        snprintf(most, sizeof(most), " to %llu", (unsigned long long)o->most);
+    return err_set(e, ERR_SYNTAX, "%s wants a number from %llu%s, not '%s': %s",
+                   o->name, (unsigned long long)o->least, most, value, o->help);
+}
+
 static enum err number(const struct option *o, const char *value, uint64_t *out,
                        struct errbuf *e)
 {
     bool ok = o->kind == K_MS ? parse_duration_ms(slice_str(value), out)
                               : parse_u64(slice_str(value), out);
     if (!ok || *out < o->least || *out > o->most)
-        return bad(e, o, value);
+        return bad_number(e, o, value);
     return ERR_OK;
 }
 
@@ -166,6 +184,22 @@ static const struct option *find(const char *word)
     return NULL;
 }
 
+static enum err unknown(const char *word, struct errbuf *e)
+{
+    const char *near = NULL;
+    unsigned least = 4;
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        unsigned d =
+            words_distance(slice_str(word), slice_str(table[i].name), least);
+        if (d < least) {
+            least = d;
+            near = table[i].name;
+        }
+    }
+    return err_set(e, ERR_SYNTAX, "unknown option '%s'; %s%s--help lists them",
+                   word, near != NULL ? near : "", near != NULL ? "? " : "");
+}
+
 enum err options_parse(struct workload *w, int argc, char **argv,
                        struct errbuf *e)
 {
@@ -192,8 +226,7 @@ enum err options_parse(struct workload *w, int argc, char **argv,
             return ERR_EMPTY;
         const struct option *o = find(argv[i]);
         if (o == NULL)
-            return err_set(e, ERR_SYNTAX, "unknown option '%s'; --help",
-                           argv[i]);
+            return unknown(argv[i], e);
         const char *value = "";
         if (o->kind != K_FLAG) {
             if (++i == argc)
@@ -208,6 +241,10 @@ enum err options_parse(struct workload *w, int argc, char **argv,
     if (w->mix >= MIX_PICKUP && !w->proto->blocking)
         return err_set(e, ERR_SYNTAX, "--mix %s is for --proto belfry",
                        mix_name(w->mix));
+    if (w->compare && w->port == 65535)
+        return err_set(e, ERR_SYNTAX,
+                       "--port: Redis gets the one behind it, so '65535' is "
+                       "not allowed with --compare");
     return ERR_OK;
 }
 

@@ -20,6 +20,7 @@ struct new_job {
 
 struct proto {
     const char *name;
+    bool resp;     /* speaks Redis' protocol */
     bool blocking; /* has a lease that waits */
     /* Commands for the first connection; NULL if none. */
     enum err (*setup)(struct conn *c, struct errbuf *e);

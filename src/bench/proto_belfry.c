@@ -90,12 +90,19 @@ static uint32_t ack(struct conn *c)
  * even places, each before its value. */
 static void member(struct conn *c, const struct scan_item *item)
 {
+    if (item->kind == SCAN_INT && c->reading_nominal && c->held.n > 0) {
+        c->held.list[c->held.n - 1].stamp = (uint64_t)item->n * 1000;
+        c->reading_nominal = false;
+    }
     if (item->kind != SCAN_BULK)
         return;
     if (item->index % 2 == 0) {
         c->reading_token = slice_eq(item->text, SLICE_LIT("token"));
-        c->reading_payload = c->w->mix >= MIX_PICKUP &&
-                             slice_eq(item->text, SLICE_LIT("payload"));
+        c->reading_payload =
+            (c->w->mix == MIX_PICKUP || c->w->mix == MIX_DELAYED) &&
+            slice_eq(item->text, SLICE_LIT("payload"));
+        c->reading_nominal = c->w->mix == MIX_SCHEDULES &&
+                             slice_eq(item->text, SLICE_LIT("nominal_ms"));
     } else if (c->reading_token) {
         tokens_add(&c->held, item->text);
         c->reading_token = false;
@@ -130,6 +137,7 @@ static enum scan_state read_reply(struct conn *c, struct slice in, size_t *used)
 
 const struct proto proto_belfry = {
     .name = "belfry",
+    .resp = true,
     .blocking = true,
     .setup = setup,
     .add = add,

@@ -76,6 +76,7 @@ static enum scan_state stream_read(struct conn *c, struct slice in,
 
 const struct proto proto_redis_stream = {
     .name = "redis-stream",
+    .resp = true,
     .setup = stream_setup,
     .add = stream_add,
     .lease = stream_lease,
@@ -138,6 +139,7 @@ static enum scan_state list_read(struct conn *c, struct slice in, size_t *used)
 
 const struct proto proto_redis_list = {
     .name = "redis-list",
+    .resp = true,
     .add = list_add,
     .lease = list_lease,
     .ack = list_ack,

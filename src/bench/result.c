@@ -42,6 +42,8 @@ void result_text(const struct result *r, const struct workload *w, FILE *to)
     fprintf(to, "%.0f jobs/s (%" PRIu64 " in %.2f s%s)", result_rate(r),
             r->done, (double)r->run_us / 1e6,
             r->timed_out ? ", stopped by --seconds" : "");
+    if (r->overdue > 0)
+        fprintf(to, ", %" PRIu64 " OVERDUE", r->overdue);
     if (r->measured && r->done > 0)
         fprintf(to, ", server %.1f us of CPU a job, %" PRIu64 " MB",
                 r->used.cpu_s * 1e6 / (double)r->done, r->used.rss >> 20);
@@ -92,9 +94,10 @@ void result_json(const struct result *r, const struct workload *w, FILE *to)
                w->connections, w->pipeline, w->workers, w->payload, w->rate);
     buf_printf(&b,
                "\"jobs\":%" PRIu64 ",\"seconds\":%.6f,\"jobs_per_s\":%.1f,"
-               "\"timed_out\":%s,\"errors\":%" PRIu64 ",\"first_error\":",
+               "\"timed_out\":%s,\"overdue\":%" PRIu64 ",\"errors\":%" PRIu64
+               ",\"first_error\":",
                r->done, (double)r->run_us / 1e6, result_rate(r),
-               r->timed_out ? "true" : "false", r->errors);
+               r->timed_out ? "true" : "false", r->overdue, r->errors);
     json_string(&b, r->first_error);
     if (r->measured && r->done > 0)
         buf_printf(&b, ",\"server_cpu_us\":%.3f,\"server_rss\":%" PRIu64,
@@ -140,6 +143,13 @@ void result_progress(struct result *r, const struct workload *w,
     }
     r->shown_us = now_us;
     r->shown_done = r->done;
+}
+
+void result_progress_end(struct result *r, const struct workload *w)
+{
+    if (!w->quiet && r->shown_us > 0 && isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    r->shown_us = 0;
 }
 
 /* What the process sent to the disk, caches not counted: its log, and what

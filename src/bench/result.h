@@ -34,6 +34,9 @@ struct result {
     uint64_t errors;
     char first_error[120];
     bool timed_out; /* --seconds passed before --jobs were done */
+    /* Open loop: jobs that were to be sent by then and had not been done; they
+     * count as if they were done now. */
+    uint64_t overdue;
     struct histogram *latency[LATENCIES];
     bool measured; /* what the server used; disk: < 0 if not known */
     struct usage used;
@@ -53,6 +56,8 @@ double result_rate(const struct result *r); /* jobs a second */
 /* Once a second, on a terminal: how far the run is. */
 void result_progress(struct result *r, const struct workload *w,
                      uint64_t start_us, uint64_t now_us);
+/* Take that line away again. */
+void result_progress_end(struct result *r, const struct workload *w);
 
 /* Of a local process; false if there is none. */
 bool process_usage(uint32_t pid, struct usage *u);

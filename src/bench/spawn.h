@@ -8,8 +8,9 @@
 #include "bench/workload.h"
 #include "util/err.h"
 
-/* Start `argv` (ends with NULL) with its output in `log` and wait until it
- * answers PING on `w`'s host and port. */
+/* Start `argv` (ends with NULL) with its output in `log` and wait until that
+ * process, and no other server, answers on `w`'s host and port and has read
+ * its data. */
 MUST_USE enum err spawn_server(const struct workload *w,
                                const char *const *argv, const char *log,
                                pid_t *pid, struct errbuf *e);

@@ -31,6 +31,7 @@ struct workload {
     enum mix mix;
     const char *host;
     uint32_t port;
+    const char *password; /* NULL: none */
     uint32_t connections;
     uint32_t workers; /* blocked ones, for the mixes that have them */
     uint32_t pipeline;
