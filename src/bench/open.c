@@ -7,7 +7,8 @@
  *   |<------------------------------ life ------------------------------->|
  *
  * The payload carries the time at which its job was to be sent (monotonic), or
- * at which it is due (wall clock, MIX_DELAYED).
+ * at which it is due (wall clock, MIX_DELAYED). A schedule's job says itself
+ * which time it stands for.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -145,7 +146,7 @@ static void leased(struct loop *l, struct peer *p)
     p->acked = came;
     tokens_clear(&c->held);
     for (uint32_t i = 0; i < came.n; i++) {
-        if (l->w->mix == MIX_DELAYED)
+        if (l->w->mix != MIX_PICKUP && came.list[i].stamp != 0)
             record(l, LAT_LATE, wall_us, came.list[i].stamp);
         else if (l->w->mix == MIX_PICKUP)
             record(l, LAT_PICKUP, l->now_us, came.list[i].stamp);
@@ -224,6 +225,33 @@ static bool finished(const struct loop *l)
     return l->w->mix != MIX_SCHEDULES && l->r->done + l->failed >= l->w->jobs;
 }
 
+/* Up to how many of `due` jobs a latency is missing: the newest ones, since
+ * the others were to be served before them, and not less than until now. */
+static void record_missing(struct loop *l, enum latency what, uint64_t refused,
+                           uint64_t due)
+{
+    uint64_t n = histogram_count(l->r->latency[what]) + refused;
+    for (; n < due; n++)
+        record(l, what, l->now_us, due_us(l, n));
+}
+
+/* The run ends before all jobs were done. To leave out those that a stalled
+ * server owes would make its figures better the longer it stalls. */
+static void count_overdue(struct loop *l)
+{
+    uint64_t due = (l->now_us - l->start_us) * l->w->rate / 1000000 + 1;
+    if (due > l->w->jobs)
+        due = l->w->jobs;
+    record_missing(l, LAT_ADD, 0, due);
+    /* A delayed job is not late before its time. */
+    if (l->w->mix != MIX_PICKUP)
+        return;
+    record_missing(l, LAT_PICKUP, l->failed, due);
+    record_missing(l, LAT_LIFE, l->failed, due);
+    if (due > l->r->done + l->failed)
+        l->r->overdue = due - l->r->done - l->failed;
+}
+
 static enum err loop(struct loop *l, struct errbuf *e)
 {
     enum err rc = ERR_OK;
@@ -242,6 +270,8 @@ static enum err loop(struct loop *l, struct errbuf *e)
         result_progress(l->r, l->w, l->start_us, l->now_us);
         if (l->now_us >= end) {
             l->r->timed_out = l->w->mix != MIX_SCHEDULES;
+            if (l->r->timed_out)
+                count_overdue(l);
             break;
         }
     }
