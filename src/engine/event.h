@@ -30,7 +30,9 @@ struct event {
     struct slice text; /* reason, error type, progress text; never a payload */
 };
 
+/* NULL for a number that is none. */
 const char *event_name(enum event_type type);
+const char *event_meaning(enum event_type type);
 
 /* As it travels in the entry: type, time since epoch, id, n, queue and handler
  * ids, took_ms, text, as a record (engine/records.h). */

@@ -2,11 +2,11 @@
 #include "engine/core.h"
 
 static const struct {
-    const char *name;
+    const char *name, *meaning;
     bool logged;
 } kinds[EVENT_TYPES] = {
 #define EVENT(NAME, number, name, logged, meaning) \
-    [EVENT_##NAME] = {name, logged},
+    [EVENT_##NAME] = {name, meaning, logged},
 #include "engine/events.def"
 #undef EVENT
 };
@@ -15,6 +15,12 @@ const char *event_name(enum event_type type)
 {
     ASSERT(type > 0 && type < EVENT_TYPES);
     return kinds[type].name;
+}
+
+const char *event_meaning(enum event_type type)
+{
+    ASSERT(type > 0 && type < EVENT_TYPES);
+    return kinds[type].meaning;
 }
 
 #define TEXT_LOGGED_MAX 256

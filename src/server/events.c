@@ -25,6 +25,24 @@
      EVENT_BIT(EVENT_BREAKER_OPENED) | EVENT_BIT(EVENT_BREAKER_CLOSED))
 #define EVERYTHING (EVENT_BIT(EVENT_TYPES) - 2)
 
+const char *event_channel(enum event_type type)
+{
+    if (type == EVENT_JOB_READY)
+        return "belfry:ready:";
+    if (type == EVENT_QUEUE_PAUSED || type == EVENT_QUEUE_RESUMED)
+        return "belfry:queue:";
+    if ((OF_HANDLERS & EVENT_BIT(type)) != 0)
+        return "belfry:handler:";
+    if (type == EVENT_ENGINE_FAULT || type == EVENT_SESSION_ENDED)
+        return NULL;
+    return "belfry:job:";
+}
+
+bool event_is_alert(enum event_type type)
+{
+    return (ALERTS & EVENT_BIT(type)) != 0;
+}
+
 static void add_json_str(struct buf *out, struct slice s)
 {
     buf_add_char(out, '"');
@@ -71,21 +89,21 @@ static void add_json(struct buf *out, const struct event *ev)
 
 static void tell_subscribers(struct server *s, const struct event *ev)
 {
+    const char *channel = event_channel(ev->type);
     if (ev->type == EVENT_JOB_READY) {
         char text[ID_TEXT_LEN];
         id_text(&ev->id, text);
-        pubsub_publish_later(s, "belfry:ready:", ev->queue,
+        pubsub_publish_later(s, channel, ev->queue,
                              slice_of(text, ID_TEXT_LEN));
         return;
     }
     struct buf json = {0};
     add_json(&json, ev);
-    bool of_queue =
-        ev->type == EVENT_QUEUE_PAUSED || ev->type == EVENT_QUEUE_RESUMED;
-    if (ev->queue.len > 0)
-        pubsub_publish_later(s, of_queue ? "belfry:queue:" : "belfry:job:",
-                             ev->queue, buf_slice(&json));
-    if ((ALERTS & EVENT_BIT(ev->type)) != 0)
+    struct slice name =
+        (OF_HANDLERS & EVENT_BIT(ev->type)) != 0 ? ev->handler : ev->queue;
+    if (channel != NULL && name.len > 0)
+        pubsub_publish_later(s, channel, name, buf_slice(&json));
+    if (event_is_alert(ev->type))
         pubsub_publish_later(s, "belfry:alert", SLICE_EMPTY, buf_slice(&json));
     buf_release(&json);
 }

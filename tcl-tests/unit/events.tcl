@@ -39,6 +39,14 @@ start_server {tags {pubsub jobs}} {
         r queue.resume mail
         assert_match {*"event":"queue_resumed"*} [$c read]
     }
+    test {pausing a handler and what its breaker does are told} {
+        set c [client]
+        $c subscribe belfry:handler:mailer
+        r handler.pause mailer
+        assert_match {*"event":"handler_paused"*"handler":"mailer"*} [$c read]
+        r handler.resume mailer
+        assert_match {*"event":"handler_resumed"*} [$c read]
+    }
     test {events in a transaction come behind its reply, in order} {
         set c [client]
         $c hello 3
