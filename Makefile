@@ -235,7 +235,7 @@ fuzz:
 
 # --- everything else ---------------------------------------------------------
 .PHONY: deps run test test-bins test-long lint sim asan ubsan tsan \
-        bench bench-quick install clean distclean help
+        bench bench-quick install uninstall clean distclean help
 DATA ?= ./data
 
 deps:
@@ -291,10 +291,10 @@ $(foreach m,$(wildcard benchmarks/micro/*.c),$(eval $(call program_rule,$(B)/$(m
 .PHONY: micro-bins
 micro-bins: $(MICRO_BINS)
 
-bench: all
-	@B=$(B) benchmarks/run
-bench-quick: all
-	@B=$(B) benchmarks/run --quick
+bench bench-quick:
+	@deps/install bench
+	@$(MAKE) --no-print-directory all
+	@B=$(B) benchmarks/run $(if $(filter bench-quick,$@),--quick)
 
 # `make RELEASE=pgo` wants a profile: `make profile` builds a server that
 # counts, and loads it for a while.
@@ -312,6 +312,14 @@ install: all
 	        $(DESTDIR)$(PREFIX)/etc/belfry/belfry.conf
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/belfry.service > \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/system/belfry.service
+
+# Data stays, and the configuration if somebody has changed it.
+ETC := $(DESTDIR)$(PREFIX)/etc/belfry
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(PROGRAMS))) \
+	    $(DESTDIR)$(PREFIX)/lib/systemd/system/belfry.service
+	! cmp -s conf/belfry.conf $(ETC)/belfry.conf || rm $(ETC)/belfry.conf
+	test ! -d $(ETC) || rmdir --ignore-fail-on-non-empty $(ETC)
 
 # The fetched dependency stays; `make distclean` takes it too.
 clean:
