@@ -53,7 +53,8 @@ static int serve(struct conf *conf)
     (void)mkdir(cf->dir, 0750); /* the store says what is wrong with it */
     if (cf->pidfile[0] != '\0' && daemon_pidfile(cf->pidfile, &e) != ERR_OK)
         return fail("", &e);
-    say(LL_NOTICE, "Belfry " SERVER_VERSION " starting, build %s", build_id());
+    say(LL_NOTICE, "Belfry " SERVER_VERSION " starting, build %s, data in %s",
+        build_id(), cf->dir);
     if (server_new(&s, conf, &e) != ERR_OK) {
         say(LL_WARNING, "cannot start: %s", e.text);
         if (cf->logfile[0] != '\0')
