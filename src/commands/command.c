@@ -16,6 +16,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "commands/describe.h"
 #include "commands/value.h"
 #include "util/alloc.h"
 #include "util/parse.h"
@@ -214,15 +215,28 @@ static void bit_set(uint64_t *set, unsigned i)
     set[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-static enum err wrong_arity(struct cmd_ctx *c)
+enum err cmd_wrong_arity(const struct command *cmd, struct errbuf *e)
 {
     char name[64];
     size_t i = 0;
-    for (; c->cmd->name[i] != '\0' && i < sizeof(name) - 1; i++)
-        name[i] = (char)tolower((unsigned char)c->cmd->name[i]);
+    struct buf usage = {0};
+    for (; cmd->name[i] != '\0' && i < sizeof(name) - 1; i++)
+        name[i] = (char)tolower((unsigned char)cmd->name[i]);
     name[i] = '\0';
-    return err_set(&c->e, ERR_SYNTAX,
-                   "wrong number of arguments for '%s' command", name);
+    /* The others have exactly Redis' text. */
+    if (strchr(name, '.') != NULL) {
+        buf_add_str(&usage, ": ");
+        describe_short(cmd, &usage);
+    }
+    err_set(e, ERR_SYNTAX, "wrong number of arguments for '%s' command%s", name,
+            buf_cstr(&usage));
+    buf_release(&usage);
+    return ERR_SYNTAX;
+}
+
+static enum err wrong_arity(struct cmd_ctx *c)
+{
+    return cmd_wrong_arity(c->cmd, &c->e);
 }
 
 static struct value_spec spec_of_arg(const struct parse *p, const struct arg *a)

@@ -222,6 +222,10 @@ bool cmd_given(const struct cmd_ctx *c, const char *opt_name);
  * the sentence names the word that was wrong and what is allowed. */
 MUST_USE enum err cmd_parse(struct cmd_ctx *c);
 
+/* Too few words, or too many: Redis' text, and for commands of our own what
+ * they want. Returns ERR_SYNTAX. */
+enum err cmd_wrong_arity(const struct command *cmd, struct errbuf *e);
+
 /* The number that the registry gave it, for arrays of counters. */
 uint32_t cmd_number(const struct command *cmd);
 void cmd_set_number(const struct command *cmd, uint32_t number);

@@ -454,7 +454,7 @@ static void add_opts(struct buf *out, const struct opt *opts)
     }
 }
 
-void describe_synopsis(const struct command *cmd, struct buf *out)
+static void add_name_and_args(struct buf *out, const struct command *cmd)
 {
     for (const char *p = cmd->name; *p != '\0'; p++)
         buf_add_char(out, *p == '|' ? ' ' : *p);
@@ -468,6 +468,25 @@ void describe_synopsis(const struct command *cmd, struct buf *out)
                        a->more || a->type == OPT_LIST ? "..." : "");
         buf_add_str(out, a->optional ? "]" : "");
     }
+}
+
+void describe_short(const struct command *cmd, struct buf *out)
+{
+    bool more = cmd->also;
+    add_name_and_args(out, cmd);
+    for (const struct opt *o = cmd->opts; o != NULL && o->name != NULL; o++) {
+        more |= !o->required;
+        if (o->required) {
+            buf_add_char(out, ' ');
+            add_opt(out, cmd->opts, o);
+        }
+    }
+    buf_add_str(out, more ? " [...]" : "");
+}
+
+void describe_synopsis(const struct command *cmd, struct buf *out)
+{
+    add_name_and_args(out, cmd);
     add_opts(out, cmd->opts);
     if (cmd->also) {
         const char *what = cmd->args != NULL ? cmd->args[0].name : "word";

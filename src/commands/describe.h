@@ -34,4 +34,7 @@ unsigned describe_flags(const struct command *cmd, const char **out,
 /* "JOB.ADD queue payload [DELAY d | AT t] [LIMIT name]... [ALSO queue...]" */
 void describe_synopsis(const struct command *cmd, struct buf *out);
 
+/* The same without what may be left out: "JOB.ADD queue payload [...]" */
+void describe_short(const struct command *cmd, struct buf *out);
+
 #endif

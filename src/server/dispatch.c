@@ -104,9 +104,7 @@ static inline enum err check(struct client *c, const struct cmd_entry *entry,
     struct server *s = c->server;
     int64_t words = argc, arity = entry->arity;
     if (arity > 0 ? words != arity : words < -arity)
-        return err_set(e, ERR_SYNTAX,
-                       "wrong number of arguments for '%s' command",
-                       entry->name);
+        return cmd_wrong_arity(entry->cmd, e);
     /* Nothing can refuse a plain free command of a ready server. */
     if ((entry->cmd->flags & CMD_FREE) && s->state == SERVER_RUNNING &&
         c->sub_count == 0 && !(entry->cmd->flags & CMD_DEBUG) &&

@@ -109,7 +109,7 @@ start_server {tags {jobs}} {
         }
         assert_error "ERR JOB.ADD: queue wants a name *" {r job.add "a b" x}
         assert_error "ERR JOB.ADD: queue wants a name *" {r job.add "" x}
-        assert_error "ERR wrong number of arguments for 'job.add' command" {
+        assert_error "ERR wrong number of arguments for 'job.add' command: JOB.ADD queue payload \\\[...\\\]" {
             r job.add q
         }
     }

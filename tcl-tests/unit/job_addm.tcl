@@ -14,7 +14,7 @@ start_server {tags {jobs}} {
         assert_error "ERR JOB.ADDM: payloads wants a whole number*not '0'" {
             r job.addm q 0 a
         }
-        assert_error "ERR wrong number of arguments for 'job.addm' command" {
+        assert_error "ERR wrong number of arguments for 'job.addm' command: JOB.ADDM queue n payloads... *" {
             r job.addm q 1
         }
         assert_equal {} [r job.lease q]

@@ -240,11 +240,13 @@ static void errors_name_the_word_and_what_is_allowed(void **state)
             "'??\xc3\xa9'");
 }
 
-static void too_few_words_is_redis_error(void **state)
+static void too_few_words_is_redis_error_and_what_is_wanted(void **state)
 {
     (void)state;
-    refused("JOB.ADD q", "wrong number of arguments for 'job.add' command");
-    refused("JOB.ADD", "wrong number of arguments for 'job.add' command");
+    refused("JOB.ADD q", "wrong number of arguments for 'job.add' command: "
+                         "JOB.ADD queue payload [...]");
+    refused("JOB.ADD", "wrong number of arguments for 'job.add' command: "
+                       "JOB.ADD queue payload [...]");
     assert_int_equal(cmd_arity(&job_add), -3);
 }
 
@@ -346,7 +348,7 @@ int main(void)
         cmocka_unit_test(lists_count_their_words),
         cmocka_unit_test(also_takes_what_is_left),
         cmocka_unit_test(errors_name_the_word_and_what_is_allowed),
-        cmocka_unit_test(too_few_words_is_redis_error),
+        cmocka_unit_test(too_few_words_is_redis_error_and_what_is_wanted),
         cmocka_unit_test(fixed_and_optional_arguments_have_their_arity),
         cmocka_unit_test(every_pair_of_options_follows_from_the_table),
         cmocka_unit_test(parsing_an_add_costs_well_under_a_microsecond),

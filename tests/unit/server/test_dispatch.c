@@ -31,9 +31,9 @@ static void refusals_name_their_reason(void **state)
     rig_begin(&r, NULL, NULL);
     int fd = rig_connect(&r);
     check(&r, fd, "T.PUT\r\n",
-          "-ERR wrong number of arguments for 't.put' command\r\n");
+          "-ERR wrong number of arguments for 't.put' command: T.PUT word\r\n");
     check(&r, fd, "T.FREE a\r\n",
-          "-ERR wrong number of arguments for 't.free' command\r\n");
+          "-ERR wrong number of arguments for 't.free' command: T.FREE\r\n");
     check(&r, fd, "NOSUCHTHING a b\r\n",
           "-ERR unknown command 'NOSUCHTHING', with args beginning with: 'a' "
           "'b' \r\n");
@@ -68,7 +68,8 @@ static void an_empty_name_is_unknown(void **state)
     check(&r, fd, "T.FREE\r\nT.FREE\r\n", "+FREE\r\n+FREE\r\n");
     check(&r, fd, "*1\r\n$0\r\n\r\n", unknown);
     check(&r, fd, "t.free\r\nT.FREE x\r\n",
-          "+FREE\r\n-ERR wrong number of arguments for 't.free' command\r\n");
+          "+FREE\r\n-ERR wrong number of arguments for 't.free' command: "
+          "T.FREE\r\n");
     close(fd);
     rig_end(&r);
 }
