@@ -50,6 +50,8 @@ struct loop {
     struct rng rng;
     struct buf payload;
     uint64_t start_us, now_us;
+    uint64_t
+        first_stamp; /* what was there before has an earlier one, or none */
     uint64_t sent, failed;
 };
 
@@ -137,6 +139,13 @@ static void record(struct loop *l, enum latency what, uint64_t now,
     histogram_record_n(l->r->latency[what], now > since ? now - since : 0, 1);
 }
 
+/* A backlog, and what an earlier run has left, is worked off and not counted.
+ */
+static bool is_ours(const struct loop *l, const struct token *t)
+{
+    return t->stamp >= l->first_stamp;
+}
+
 static void leased(struct loop *l, struct peer *p)
 {
     struct conn *c = &p->conn;
@@ -146,10 +155,12 @@ static void leased(struct loop *l, struct peer *p)
     p->acked = came;
     tokens_clear(&c->held);
     for (uint32_t i = 0; i < came.n; i++) {
-        if (l->w->mix != MIX_PICKUP && came.list[i].stamp != 0)
-            record(l, LAT_LATE, wall_us, came.list[i].stamp);
-        else if (l->w->mix == MIX_PICKUP)
+        if (!is_ours(l, &came.list[i]))
+            continue;
+        if (l->w->mix == MIX_PICKUP)
             record(l, LAT_PICKUP, l->now_us, came.list[i].stamp);
+        else
+            record(l, LAT_LATE, wall_us, came.list[i].stamp);
     }
     if (came.n > 0) {
         /* ack() takes the tokens out of `held`. */
@@ -167,10 +178,13 @@ static void leased(struct loop *l, struct peer *p)
 static void acked(struct loop *l, struct peer *p)
 {
     record(l, LAT_ACK, l->now_us, p->conn.phase_us);
-    if (l->w->mix == MIX_PICKUP)
-        for (uint32_t i = 0; i < p->acked.n; i++)
+    for (uint32_t i = 0; i < p->acked.n; i++) {
+        if (!is_ours(l, &p->acked.list[i]))
+            continue;
+        if (l->w->mix == MIX_PICKUP)
             record(l, LAT_LIFE, l->now_us, p->acked.list[i].stamp);
-    l->r->done += p->acked.n;
+        l->r->done++;
+    }
     p->acking = false;
 }
 
@@ -261,6 +275,10 @@ static enum err loop(struct loop *l, struct errbuf *e)
             rc = push(l, &l->peers[i], e);
         }
     l->start_us = l->now_us = clock_mono_us();
+    if (l->w->mix == MIX_PICKUP)
+        l->first_stamp = l->start_us;
+    else if (l->w->mix == MIX_DELAYED)
+        l->first_stamp = clock_wall_us() / 1000 * 1000;
     uint64_t end = l->start_us + l->w->seconds * 1000000;
     while (rc == ERR_OK && !finished(l)) {
         rc = send_due(l, e);
