@@ -2,7 +2,9 @@
  *
  * Exit codes: 0 stopped as asked; 1 could not start, or a bad configuration.
  */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -53,8 +55,10 @@ static int serve(struct conf *conf)
     (void)mkdir(cf->dir, 0750); /* the store says what is wrong with it */
     if (cf->pidfile[0] != '\0' && daemon_pidfile(cf->pidfile, &e) != ERR_OK)
         return fail("", &e);
+    /* Whole, because ./data depends on where one stands. */
+    char dir[PATH_MAX];
     say(LL_NOTICE, "Belfry " SERVER_VERSION " starting, build %s, data in %s",
-        build_id(), cf->dir);
+        build_id(), realpath(cf->dir, dir) != NULL ? dir : cf->dir);
     if (server_new(&s, conf, &e) != ERR_OK) {
         say(LL_WARNING, "cannot start: %s", e.text);
         if (cf->logfile[0] != '\0')
