@@ -10,8 +10,13 @@ static const char head[] =
     "# Figures\n\n"
     "<!-- Printed by src/gen/metrics.c; `make docs` writes it. -->\n\n"
     "`INFO` prints each figure in its section as `key:value`; the metric is "
-    "its name\nfor monitoring systems. Counters grow from the start of the "
-    "process, or from\n`CONFIG RESETSTAT` in the section Stats.\n";
+    "the name\nunder which it will be served to monitoring systems (it is not "
+    "yet). Counters\ngrow from the start of the process, or from `CONFIG "
+    "RESETSTAT` in the section\nStats.\n\n"
+    "The other lines of `INFO` are words, or there because clients of Redis "
+    "look for\nthem. Of our own are `fault` (what keeps the log or RocksDB "
+    "from being written,\nempty if all is well) and `backup_error` (of the "
+    "last backup).\n";
 
 int main(void)
 {
