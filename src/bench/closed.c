@@ -207,7 +207,7 @@ static enum err loop(struct loop *l, struct errbuf *e)
             rc = wake_paused(l, e);
         }
         result_progress(l->r, w, start, l->now_us);
-        if (l->now_us >= end) {
+        if (l->now_us >= end || load_interrupted) {
             l->r->timed_out = true;
             break;
         }

@@ -4,6 +4,8 @@
 #include "util/clock.h"
 #include "util/parse.h"
 
+volatile sig_atomic_t load_interrupted;
+
 /* A number that INFO tells, or -1. */
 static int64_t ask_info(struct conn *c, const char *line, const char *field)
 {

@@ -13,9 +13,15 @@
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
 
+#include <signal.h>
+
 #include "bench/result.h"
 #include "bench/workload.h"
 #include "util/err.h"
+
+/* Set by a signal: a run ends as if its time was up, and tells what it found.
+ */
+extern volatile sig_atomic_t load_interrupted;
 
 /* MIX_LIFE, MIX_ADD, MIX_DRAIN. */
 MUST_USE enum err closed_run(const struct workload *w, struct result *r,

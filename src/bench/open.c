@@ -286,7 +286,7 @@ static enum err loop(struct loop *l, struct errbuf *e)
             rc = wait(l, e);
         l->now_us = clock_mono_us();
         result_progress(l->r, l->w, l->start_us, l->now_us);
-        if (l->now_us >= end) {
+        if (l->now_us >= end || load_interrupted) {
             l->r->timed_out = l->w->mix != MIX_SCHEDULES;
             if (l->r->timed_out)
                 count_overdue(l);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "bench/load.h"
 #include "bench/proto.h"
 #include "util/buf.h"
 
@@ -41,7 +42,9 @@ void result_text(const struct result *r, const struct workload *w, FILE *to)
             w->connections, open ? w->workers : w->pipeline, w->payload);
     fprintf(to, "%.0f jobs/s (%" PRIu64 " in %.2f s%s)", result_rate(r),
             r->done, (double)r->run_us / 1e6,
-            r->timed_out ? ", stopped by --seconds" : "");
+            load_interrupted ? ", interrupted"
+            : r->timed_out   ? ", stopped by --seconds"
+                             : "");
     if (r->overdue > 0)
         fprintf(to, ", %" PRIu64 " OVERDUE", r->overdue);
     if (r->measured && r->done > 0)

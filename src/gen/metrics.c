@@ -14,9 +14,8 @@ static const char head[] =
     "yet). Counters\ngrow from the start of the process, or from `CONFIG "
     "RESETSTAT` in the section\nStats.\n\n"
     "The other lines of `INFO` are words, or there because clients of Redis "
-    "look for\nthem. Of our own are `fault` (what keeps the log or RocksDB "
-    "from being written,\nempty if all is well) and `backup_error` (of the "
-    "last backup).\n";
+    "look for\nthem. Of our own are `fault` (why writes are refused; empty if "
+    "they are not) and\n`backup_error` (of the last backup).\n";
 
 int main(void)
 {
