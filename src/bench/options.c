@@ -263,6 +263,12 @@ void options_help(FILE *to)
     fputs("\nA life is add, lease and acknowledge; each is waited for, so the "
           "figures are of\nwhat the server calls durable. pickup and delayed "
           "are open loops: latency counts\nfrom the time at which a job was to "
-          "be sent, not from when it could be.\n",
+          "be sent, not from when it could be, also of jobs that are not done "
+          "when the time\nis up.\n\n"
+          "Exit status: 0 all went well, 1 something was refused or failed, 2 "
+          "a wrong word,\n130 interrupted (what was measured is told).\n\n"
+          "  belfry-bench -c 50 -P 16 -n 1000000\n"
+          "  belfry-bench --mix pickup --rate 1000 --workers 16\n"
+          "  belfry-bench --compare --start build/release/belfry-server\n",
           to);
 }
