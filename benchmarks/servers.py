@@ -45,6 +45,13 @@ def wait_port(port, seconds=30):
     raise RuntimeError("nothing listens on port %d" % port)
 
 
+def must_be_free(port):
+    """What listens there already would be loaded instead of what we start."""
+    with socket.socket() as s:
+        if s.connect_ex(("127.0.0.1", port)) == 0:
+            raise RuntimeError("port %d is taken" % port)
+
+
 def jobs_for(connections, pipeline, jobs):
     """Shapes with little in flight get fewer jobs, so that each run takes some
     seconds."""
@@ -72,6 +79,7 @@ class Peer:
         if fresh:
             shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder, exist_ok=True)
+        must_be_free(self.port)
         log = open(self.folder + ".log", "ab")
         self.process = subprocess.Popen(
             self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL
@@ -249,6 +257,7 @@ class Postgres(Peer):
                               text=True, **more)
 
     def start(self, fresh=True):
+        must_be_free(self.port)
         scripts = self.folder + ".sql"
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(scripts, ignore_errors=True)
