@@ -328,7 +328,7 @@ static void a_chore_fetches_again_what_is_gone_from_memory(void **state)
         rig_pass(r, 3600000);
     }
     rig_restart(r);
-    rig_restart(r); /* all is in the base */
+    rig_restart(r);   /* all is in the base */
     r->check = false; /* it reads the disk */
     mem_knobs(r->disk)->pending_per_1000 = 20;
     uint64_t before = disk_reads(r);
