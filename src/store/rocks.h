@@ -47,6 +47,7 @@
 
 /* Written to the log since the last flush of the base, before the next one. */
 #define ROCKS_FLUSH_BYTES ((uint64_t)256 << 20)
+#define ROCKS_FLUSH_SHARE 16 /* of the disk, at most */
 #define ROCKS_RETRY_MS 250
 #define ROCKS_BALLAST_BYTES (2 << 20)
 
@@ -110,7 +111,8 @@ struct rocks {
     bool flush_now; /* asked by close */
     bool abandon;   /* leave what is to be applied to the next start */
 
-    _Atomic uint64_t applied_index, flushed_index, disk_free, disk_reserve;
+    _Atomic uint64_t applied_index, flushed_index;
+    _Atomic uint64_t disk_free, disk_bytes, disk_reserve;
     /* Something stands in `applied` or `fetched`: a poll that finds nothing
      * takes no lock. */
     _Atomic bool any_applied, any_fetched;
@@ -170,6 +172,8 @@ MUST_USE enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
                                      uint64_t *index, struct errbuf *e);
 /* The sum of a property of RocksDB over all families. */
 uint64_t rocks_base_property(const struct rocks_base *b, const char *name);
+/* Has RocksDB met an error of its own since it was opened? */
+bool rocks_base_failed(const struct rocks_base *b);
 /* Flush all families together. */
 MUST_USE enum err rocks_base_flush(const struct rocks_base *b,
                                    struct errbuf *e);

@@ -9,7 +9,9 @@
  *     deletions first, then the rows, family by family in key order (sequential
  *     puts cost a fifth of random ones), then meta/applied. WAL off: our log is
  *     the WAL.
- *  4. When 256 MiB of log are not flushed, all families are flushed together.
+ *  4. When 256 MiB of log are not flushed, or a sixteenth of the disk, all
+ *     families are flushed together. Memtables that are full are rare, because
+ *     full generations go into tables.
  *  5. Files that lie in forgotten buckets are deleted, once that is flushed.
  *  6. The loop takes the generation back and lets the log go up to the flushed
  *     index.
@@ -238,8 +240,10 @@ static void tell_once(_Atomic int *fault, enum err rc, const struct errbuf *e,
 static void look_at_space(struct rocks *r)
 {
     struct statvfs v;
-    if (statvfs(r->dir, &v) == 0)
-        atomic_store(&r->disk_free, (uint64_t)v.f_bavail * v.f_frsize);
+    if (statvfs(r->dir, &v) != 0)
+        return;
+    atomic_store(&r->disk_free, (uint64_t)v.f_bavail * v.f_frsize);
+    atomic_store(&r->disk_bytes, (uint64_t)v.f_blocks * v.f_frsize);
 }
 
 static void check_space(struct rocks *r)
@@ -294,17 +298,27 @@ static void flush(struct rocks *r)
         r->unflushed_bytes = 0;
 }
 
+/* On a small disk the log would stand in the way of what is in the base long
+ * since. */
+static uint64_t flush_bytes(const struct rocks *r)
+{
+    uint64_t share = atomic_load(&r->disk_bytes) / ROCKS_FLUSH_SHARE;
+    if (share < r->o.log_segment_bytes)
+        share = r->o.log_segment_bytes;
+    return share < ROCKS_FLUSH_BYTES ? share : ROCKS_FLUSH_BYTES;
+}
+
 /* Flushes beside one that fails can end in an assertion of RocksDB's (7.8.3).
  * Only the applier writes, so none begins by itself while it flushes. */
 static bool is_calm(const struct rocks *r)
 {
-    static const char *const properties[] = {"rocksdb.background-errors",
-                                             "rocksdb.mem-table-flush-pending",
+    static const char *const properties[] = {"rocksdb.mem-table-flush-pending",
                                              "rocksdb.num-running-flushes"};
     for (size_t i = 0; i < ARRAY_LEN(properties); i++)
         if (rocks_base_property(&r->base, properties[i]) > 0)
             return false;
-    return atomic_load(&r->flush_fault) == ERR_OK;
+    return !rocks_base_failed(&r->base) &&
+           atomic_load(&r->flush_fault) == ERR_OK;
 }
 
 static enum err write_generation(struct rocks *r, const struct generation *g,
@@ -424,7 +438,7 @@ static bool apply_one(struct rocks *r, const struct generation *g)
     tell_once(&r->apply_fault, rc, &e, "applying to the base");
     if (rc != ERR_OK)
         return false;
-    if (r->unflushed_bytes >= ROCKS_FLUSH_BYTES)
+    if (r->unflushed_bytes >= flush_bytes(r))
         flush(r);
     else
         learn_flushed(r);

@@ -30,7 +30,10 @@
  *
  * How it fails: a table that cannot be written is tried again with its
  * generation. Families that were taken in, but whose batch failed, are not made
- * again.
+ * again. RocksDB 7.8 takes itself for stopped for ever once it has met a full
+ * disk (ErrorHandler::ClearBGError() leaves is_db_stopped_ as it is), and then
+ * taking in a table ends in an assertion: so after any error of its own there
+ * are no tables until the next start.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -209,6 +212,8 @@ static bool is_large(const struct rocks *r, const struct generation *g,
 
 bool rocks_file_waits(const struct rocks *r, const struct generation *g)
 {
+    if (rocks_base_failed(&r->base))
+        return false;
     for (int f = 0; f < FAMILIES; f++)
         if (r->filing.loose_until[f] > 0 && is_large(r, g, (enum family)f))
             return true;
@@ -244,6 +249,8 @@ enum err rocks_file_rows(struct rocks *r, const struct generation *g,
     if (filing->generation != g->number)
         memset(filing->filed, 0, sizeof(filing->filed));
     filing->generation = g->number;
+    if (rocks_base_failed(&r->base))
+        return ERR_OK;
     for (int f = FAMILIES; f-- > 0;) {
         if (filing->filed[f] || filing->loose_until[f] > 0 ||
             !is_large(r, g, (enum family)f))

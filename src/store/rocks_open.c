@@ -381,6 +381,13 @@ uint64_t rocks_base_property(const struct rocks_base *b, const char *name)
     return sum;
 }
 
+bool rocks_base_failed(const struct rocks_base *b)
+{
+    uint64_t n = 0;
+    return rocksdb_property_int(b->db, "rocksdb.background-errors", &n) != 0 ||
+           n > 0;
+}
+
 enum err rocks_base_flush(const struct rocks_base *b, struct errbuf *e)
 {
     struct key k, end;

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <sys/mount.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 
@@ -196,6 +198,30 @@ static void rows_in_a_memtable_are_flushed_before_a_table_is_made(void **state)
     assert_int_equal(get_past(p, 7, 5), 'a');
     assert_int_equal(get_past(p, 8, 5), 'x');
     assert_int_equal(count_past(p), ROWS + 1);
+}
+
+/* Memtables that hold next to nothing do not fill, while the log grows. */
+static void on_a_small_disk_the_log_of_rows_in_tables_goes(void **state)
+{
+    struct place *p = *state;
+    uint64_t end = deadline();
+    if (geteuid() != 0 || mount("tmpfs", p->dir, "tmpfs", 0, "size=48m") != 0) {
+        print_message("skipped: mounting a tmpfs needs root\n");
+        skip();
+    }
+    p->o.disk_reserve_bytes = 1 << 20;
+    load(p);
+    for (unsigned i = 0; i < 45; i++) { /* more than three megabytes */
+        fill(p, 7, i * ROWS, 'a');
+        wait_applied(p);
+    }
+    while (flushed(p) == 0) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+    assert_int_equal(filed(p), 45 * ROWS);
+    store_close(&p->s);
+    assert_int_equal(umount(p->dir), 0);
 }
 
 static void deletions_go_into_tables_too(void **state)
@@ -806,6 +832,7 @@ int main(void)
         TEST(what_was_deleted_since_stays_so_after_a_crash),
         TEST(what_was_changed_since_stays_so_after_a_crash),
         TEST(rows_in_a_memtable_are_flushed_before_a_table_is_made),
+        TEST(on_a_small_disk_the_log_of_rows_in_tables_goes),
         TEST(deletions_go_into_tables_too),
         TEST(the_head_and_the_end_of_a_backlog_get_a_table_each),
         TEST(crashes_anywhere_leave_what_was_written),
