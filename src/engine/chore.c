@@ -276,8 +276,8 @@ static enum err rehearse(struct engine *e, const struct manage *a,
     return all;
 }
 
-/* *acted: so many of them, at least one, the entry had room for. ERR_PENDING: not
- * all that the first needs is at hand. */
+/* *acted: so many of them, at least one, the entry had room for. ERR_PENDING:
+ * not all that the first needs is at hand. */
 static enum err act(struct engine *e, struct chore *c, const struct manage *a,
                     const struct buf *ids, struct now now, uint32_t *acted)
 {
