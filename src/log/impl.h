@@ -137,6 +137,7 @@ struct log {
 
     /* the keeper's */
     uint64_t next_sync_ms, next_mark_ms;
+    bool keeps; /* what it could not remove, and has said so */
 
     bool started;
     pthread_t log_thread, keeper_thread;

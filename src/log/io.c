@@ -116,7 +116,10 @@ ssize_t io_read(int fd, void *data, size_t len, uint64_t off)
 
 enum err io_sync_dir(const struct log_dir *d, struct errbuf *e)
 {
-    if (fsync(d->fd) != 0)
+    const struct log_io *io = d->io;
+    int rc = io != NULL && io->sync_dir != NULL ? io->sync_dir(io->ud, d->fd)
+                                                : fsync(d->fd);
+    if (rc != 0)
         return err_sys(e, ERR_IO, errno, "cannot sync directory %s", d->path);
     return ERR_OK;
 }

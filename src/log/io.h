@@ -20,9 +20,10 @@ struct log_io {
                      uint64_t off);
     int (*sync)(void *ud, int fd);
     int (*allocate)(void *ud, int fd, uint64_t bytes);
-    /* As renameat(2) and unlinkat(2) within one directory. */
+    /* As renameat(2) and unlinkat(2) within one directory, fsync(2) of it. */
     int (*rename)(void *ud, int dir, const char *from, const char *to);
     int (*unlink)(void *ud, int dir, const char *name);
+    int (*sync_dir)(void *ud, int dir);
     void *ud;
 };
 

@@ -129,23 +129,27 @@ static size_t count(const struct list *l)
     return n;
 }
 
-/* Rename to a spare if that is of use, else unlink. */
-static void drop_file(struct log *l, const struct seg_head *head, bool recycle)
+/* Rename to a spare if that is of use, else unlink. Fails if the file still has
+ * its name. */
+static enum err drop_file(struct log *l, const struct seg_head *head,
+                          bool recycle, struct errbuf *e)
 {
     char name[SEG_NAME], spare_name[SEG_NAME];
-    struct errbuf e;
     seg_name(name, head->first, ".seg");
     if (!recycle) {
-        if (io_unlink(&l->dir, name) != 0)
-            say(LL_WARNING, "cannot remove %s/%s", l->path, name);
-        return;
+        int why = io_unlink(&l->dir, name);
+        return why == 0 ? ERR_OK
+                        : err_sys(e, ERR_IO, why, "cannot remove %s/%s",
+                                  l->path, name);
     }
     uint64_t number = ++l->spare_number;
     seg_name(spare_name, number, ".spare");
-    if (io_rename(&l->dir, name, spare_name, &e) != ERR_OK ||
-        io_sync_dir(&l->dir, &e) != ERR_OK) {
-        say(LL_WARNING, "%s", e.text);
-        return;
+    enum err rc = io_rename(&l->dir, name, spare_name, e);
+    if (rc != ERR_OK)
+        return rc;
+    if (io_sync_dir(&l->dir, e) != ERR_OK) {
+        say(LL_WARNING, "%s", e->text);
+        return ERR_OK; /* it must not be written to, that is all */
     }
     struct spare *s = NEW(struct spare);
     s->number = number;
@@ -156,10 +160,27 @@ static void drop_file(struct log *l, const struct seg_head *head, bool recycle)
     keeper_count_spares(l);
     atomic_store(&l->no_space, ERR_OK);
     (void)pthread_mutex_unlock(&l->lock);
+    return ERR_OK;
+}
+
+/* It could not go, so none behind it may: a log has no holes. */
+static void keep(struct log *l, const struct seg_head *head,
+                 const struct errbuf *e)
+{
+    struct segment *seg = NEW(struct segment);
+    seg->head = *head;
+    (void)pthread_mutex_lock(&l->lock);
+    list_prepend(&l->segments, &seg->node);
+    atomic_store(&l->first, head->first);
+    (void)pthread_mutex_unlock(&l->lock);
+    if (!l->keeps)
+        say(LL_WARNING, "%s; trying again", e->text);
+    l->keeps = true;
 }
 
 static void retention(struct log *l)
 {
+    struct errbuf e;
     for (;;) {
         (void)pthread_mutex_lock(&l->lock);
         struct segment *seg = droppable(l);
@@ -177,7 +198,11 @@ static void retention(struct log *l)
         atomic_store(&l->first, next->head.first);
         seg_drop(seg);
         (void)pthread_mutex_unlock(&l->lock);
-        drop_file(l, &head, recycle);
+        if (drop_file(l, &head, recycle, &e) != ERR_OK) {
+            keep(l, &head, &e);
+            return;
+        }
+        l->keeps = false;
     }
 }
 
@@ -253,27 +278,32 @@ static void fill(struct log *l)
     seg_name(name, s->number, ".reserve");
     seg_name(full, s->number, ".spare");
     int fd = openat(l->dir.fd, name, O_RDWR | O_CLOEXEC);
-    int rc = fd < 0 ? errno : 0;
-    for (uint64_t off = 0; rc == 0 && off < s->size; off += FILL_CHUNK) {
+    int why = fd < 0 ? errno : 0;
+    for (uint64_t off = 0; why == 0 && off < s->size; off += FILL_CHUNK) {
         uint64_t left = s->size - off;
         (void)pthread_mutex_lock(&l->lock);
         bool stop = l->stop;
         (void)pthread_mutex_unlock(&l->lock);
         if (stop)
             break;
-        rc = io_zero(l->dir.io, fd, off, left < FILL_CHUNK ? left : FILL_CHUNK);
+        why =
+            io_zero(l->dir.io, fd, off, left < FILL_CHUNK ? left : FILL_CHUNK);
         /* Little by little: one big sync would delay those of the log. */
-        if (rc == 0)
-            rc = io_sync(l->dir.io, fd);
+        if (why == 0)
+            why = io_sync(l->dir.io, fd);
         background_sync(l);
         s->filled = off + FILL_CHUNK >= s->size;
     }
     if (fd >= 0)
         (void)close(fd);
-    if (rc != 0 ||
-        (s->filled && io_rename(&l->dir, name, full, &e) != ERR_OK)) {
+    enum err rc = ERR_OK;
+    if (why != 0)
+        rc = err_sys(&e, ERR_IO, why, "cannot write %s/%s", l->path, name);
+    else if (s->filled)
+        rc = io_rename(&l->dir, name, full, &e);
+    if (rc != ERR_OK) {
         /* Not part of the log yet, so not final: begin again. */
-        say(LL_WARNING, "cannot prepare a log segment in %s", l->path);
+        say(LL_WARNING, "%s; the log begins another spare segment", e.text);
         (void)io_unlink(&l->dir, name);
         mem_free(s);
         return;

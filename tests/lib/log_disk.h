@@ -42,6 +42,7 @@ struct disk {
     bool dead;
     bool short_writes;
     uint64_t fail_write, fail_sync; /* the n-th from now; 0: never */
+    uint64_t fail_any;              /* of all operations */
     atomic_bool full;               /* no allocation succeeds */
     uint64_t writes, syncs;
 };
@@ -51,6 +52,15 @@ static inline bool disk_alive(struct disk *d)
     if (d->dies_after > 0 && --d->dies_after == 0)
         d->dead = true;
     return !d->dead;
+}
+
+static inline bool disk_fails(struct disk *d, uint64_t *kind)
+{
+    bool fails = kind != NULL && *kind > 0 && --*kind == 0;
+    fails |= d->fail_any > 0 && --d->fail_any == 0;
+    if (fails)
+        errno = EIO;
+    return fails;
 }
 
 static inline ino_t disk_ino(int fd)
@@ -84,10 +94,8 @@ static inline ssize_t disk_write_locked(void *ud, int fd,
     d->writes++;
     for (int i = 0; i < n; i++)
         len += iov[i].iov_len;
-    if (d->fail_write > 0 && --d->fail_write == 0) {
-        errno = EIO;
+    if (disk_fails(d, &d->fail_write))
         return -1;
-    }
     if (!disk_alive(d))
         return (ssize_t)len;
     for (uint64_t s = off / SECTOR; s * SECTOR < off + len; s++)
@@ -125,10 +133,8 @@ static inline int disk_sync_locked(void *ud, int fd)
 {
     struct disk *d = (struct disk *)ud;
     d->syncs++;
-    if (d->fail_sync > 0 && --d->fail_sync == 0) {
-        errno = EIO;
+    if (disk_fails(d, &d->fail_sync))
         return -1;
-    }
     if (!disk_alive(d))
         return 0;
     disk_forget(d, disk_ino(fd));
@@ -149,17 +155,23 @@ static inline int disk_sync(void *ud, int fd)
 static inline int disk_allocate(void *ud, int fd, uint64_t bytes)
 {
     struct disk *d = (struct disk *)ud;
-    if (d->full) {
+    (void)pthread_mutex_lock(&d->lock);
+    bool fails = disk_fails(d, NULL);
+    (void)pthread_mutex_unlock(&d->lock);
+    if (d->full)
         errno = ENOSPC;
-        return -1;
-    }
-    return fallocate(fd, 0, 0, (off_t)bytes);
+    else if (fails)
+        errno = EIO;
+    return d->full || fails ? -1 : fallocate(fd, 0, 0, (off_t)bytes);
 }
 
 static inline int disk_rename_locked(void *ud, int dir, const char *from,
                                      const char *to)
 {
-    return disk_alive((struct disk *)ud) ? renameat(dir, from, dir, to) : 0;
+    struct disk *d = (struct disk *)ud;
+    if (disk_fails(d, NULL))
+        return -1;
+    return disk_alive(d) ? renameat(dir, from, dir, to) : 0;
 }
 
 static inline int disk_rename(void *ud, int dir, const char *from,
@@ -178,6 +190,8 @@ static inline int disk_unlink_locked(void *ud, int dir, const char *name)
 {
     struct disk *d = (struct disk *)ud;
     struct stat st;
+    if (disk_fails(d, NULL))
+        return -1;
     if (!disk_alive(d))
         return 0;
     if (fstatat(dir, name, &st, 0) == 0)
@@ -196,13 +210,27 @@ static inline int disk_unlink(void *ud, int dir, const char *name)
     return rc;
 }
 
+/* Names are on the disk at once. */
+static inline int disk_sync_dir(void *ud, int dir)
+{
+    struct disk *d = (struct disk *)ud;
+    (void)dir;
+    (void)pthread_mutex_lock(&d->lock);
+    bool fails = disk_fails(d, NULL);
+    (void)pthread_mutex_unlock(&d->lock);
+    if (fails)
+        errno = EIO;
+    return fails ? -1 : 0;
+}
+
 static inline void disk_init(struct disk *d, uint64_t seed)
 {
     *d = (struct disk){.io = {.write = disk_write,
                               .sync = disk_sync,
                               .allocate = disk_allocate,
                               .rename = disk_rename,
-                              .unlink = disk_unlink}};
+                              .unlink = disk_unlink,
+                              .sync_dir = disk_sync_dir}};
     d->io.ud = d;
     (void)pthread_mutex_init(&d->lock, NULL);
     rng_seed(&d->rng, seed);

@@ -107,6 +107,72 @@ static void a_failed_sync_is_final_wherever_it_happens(void **state)
     assert_true(final > 180);
 }
 
+/* What was durable before an operation failed, in a start, in writing, in
+ * letting segments go, in a cut or at the end. */
+static bool fail_anything_at(uint64_t n)
+{
+    struct place p;
+    struct disk d;
+    struct errbuf e;
+    struct log *l;
+    unsigned fatal = 0;
+    char text[64];
+    uint64_t durable = 600, i = 601;
+    place_make(&p);
+    p.segment_bytes = LOG_SEGMENT_BYTES_MIN;
+    disk_init(&d, n);
+    p.io = &d.io;
+    l = place_open(&p, false);
+    add_entries(l, 1, durable);
+    log_close(&l);
+    struct log_options o = place_options(&p, false);
+    o.on_fatal = count_fatal;
+    o.ud = &fatal;
+    logger_set_level(LL_WARNING + 1);
+    d.fail_any = n;
+    if (log_open(&l, &o, NULL, &e) != ERR_OK) {
+        assert_null(l);
+        goto again;
+    }
+    log_release(l, 400);
+    for (; i <= 900 && fatal == 0; i++) {
+        (void)log_append(l, entry_text(text, i));
+        log_submit(l);
+        durable = log_durable(l);
+    }
+    if (fatal == 0) {
+        log_release(l, 800);
+        (void)!log_truncate_suffix(l, 880, &e);
+        durable = 879;
+    }
+    log_close(&l);
+
+again:
+    logger_set_level(LL_NOTICE);
+    bool hit = d.fail_any == 0;
+    d.fail_any = 0;
+    struct log_check check;
+    if (log_verify(p.path, &check, NULL, NULL, &e) != ERR_OK)
+        fail_msg("fault %llu: %s", (unsigned long long)n, e.text);
+    l = place_open(&p, false);
+    assert_true(log_last(l) >= durable);
+    check_entries(l, log_first(l), log_last(l));
+    add_entries(l, log_last(l) + 1, log_last(l) + 10);
+    log_close(&l);
+    disk_release(&d);
+    place_remove(&p);
+    return hit;
+}
+
+static void a_failed_operation_anywhere_loses_nothing(void **state)
+{
+    (void)state;
+    uint64_t n = 1;
+    while (fail_anything_at(n))
+        n++;
+    assert_true(n > 300);
+}
+
 static void the_process_ends_with_the_documented_code(void **state)
 {
     (void)state;
@@ -222,6 +288,7 @@ int main(void)
         cmocka_unit_test(short_writes_are_completed),
         cmocka_unit_test(a_failed_write_is_final_wherever_it_happens),
         cmocka_unit_test(a_failed_sync_is_final_wherever_it_happens),
+        cmocka_unit_test(a_failed_operation_anywhere_loses_nothing),
         cmocka_unit_test(the_process_ends_with_the_documented_code),
         cmocka_unit_test(a_full_disk_stops_new_segments_and_nothing_else),
         cmocka_unit_test(a_full_disk_at_the_start_is_an_error),
