@@ -46,6 +46,7 @@
 #define KEEP_BYTES_DEFAULT ((uint64_t)1 << 30)
 
 #define BACKGROUND_SYNC_MS 800 /* LOG_EVERYSEC promises 1 s with some room */
+#define EVERYSEC_US ((uint64_t)1000 * 1000)
 #define WATERMARK_MS 2000
 #define TIMES_MAX_US ((uint64_t)60 * 1000 * 1000)
 
@@ -116,6 +117,8 @@ struct log {
     uint64_t release_below;
     uint64_t keep_bytes;
     uint64_t durable_bytes;
+    uint64_t unsynced_us;   /* since when the oldest of what is not durable is
+                               written; 0: all is durable */
     struct log_stats stats; /* counters: the rest is filled in when asked */
     struct histogram *sync_us, *commit_us;
 
@@ -160,6 +163,10 @@ void log_fail(struct log *l, int errnum, const char *what);
 /* Take over new values and compute acked. Never goes back (invariant 3). */
 void log_publish(struct log *l, uint64_t written, uint64_t written_bytes,
                  uint64_t durable, uint64_t durable_bytes);
+/* As log_publish(), after a sync that began at `begin_us` while more was being
+ * written. */
+void log_publish_synced(struct log *l, uint64_t written, uint64_t bytes,
+                        uint64_t begin_us);
 
 void log_cond_init(pthread_cond_t *c);
 

@@ -60,13 +60,13 @@ static void background_sync(struct log *l)
     uint64_t written = log_written(l);
     uint64_t bytes = atomic_load(&l->written_bytes);
     int fd = l->syncing = l->w.fd;
-    (void)pthread_mutex_unlock(&l->lock);
     uint64_t begin = clock_mono_us();
+    (void)pthread_mutex_unlock(&l->lock);
     int why = io_sync(l->dir.io, fd);
     if (why != 0)
         log_fail(l, why, "fdatasync in the background");
     else
-        log_publish(l, written, bytes, written, bytes);
+        log_publish_synced(l, written, bytes, begin);
     (void)pthread_mutex_lock(&l->lock);
     if (fd != l->w.fd)
         (void)close(fd);

@@ -353,24 +353,61 @@ static void raise_to(_Atomic uint64_t *v, uint64_t n)
         atomic_store(v, n);
 }
 
-void log_publish(struct log *l, uint64_t written, uint64_t written_bytes,
-                 uint64_t durable, uint64_t durable_bytes)
+/* Under LOG_EVERYSEC a reply waits for its write alone, but only as long as a
+ * power cut would take back no more than a second of replies: with a sync that
+ * takes longer they wait for it. */
+static bool acks_written(struct log *l)
 {
-    (void)pthread_mutex_lock(&l->lock);
+    switch ((enum log_sync_mode)atomic_load(&l->mode)) {
+    case LOG_ALWAYS:
+        return false;
+    case LOG_EVERYSEC:
+        return l->unsynced_us == 0 ||
+               clock_mono_us() - l->unsynced_us <= EVERYSEC_US;
+    case LOG_NO:
+        break;
+    }
+    return true;
+}
+
+/* With lock. */
+static void publish(struct log *l, uint64_t written, uint64_t written_bytes,
+                    uint64_t durable, uint64_t durable_bytes)
+{
     raise_to(&l->written, written);
     raise_to(&l->durable, durable);
     raise_to(&l->written_bytes, written_bytes);
     if (durable_bytes > l->durable_bytes)
         l->durable_bytes = durable_bytes;
-    bool always = atomic_load(&l->mode) == LOG_ALWAYS;
+    if (atomic_load(&l->durable) == atomic_load(&l->written))
+        l->unsynced_us = 0;
+    else if (l->unsynced_us == 0)
+        l->unsynced_us = clock_mono_us();
+    bool all = acks_written(l);
     raise_to(&l->acked,
-             always ? atomic_load(&l->durable) : atomic_load(&l->written));
+             all ? atomic_load(&l->written) : atomic_load(&l->durable));
     raise_to(&l->acked_bytes,
-             always ? l->durable_bytes : atomic_load(&l->written_bytes));
+             all ? atomic_load(&l->written_bytes) : l->durable_bytes);
     ASSERT(atomic_load(&l->durable) <= atomic_load(&l->acked));
     ASSERT(atomic_load(&l->acked) <= atomic_load(&l->written));
     if (l->draining > 0)
         (void)pthread_cond_broadcast(&l->moved);
+}
+
+void log_publish(struct log *l, uint64_t written, uint64_t written_bytes,
+                 uint64_t durable, uint64_t durable_bytes)
+{
+    (void)pthread_mutex_lock(&l->lock);
+    publish(l, written, written_bytes, durable, durable_bytes);
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
+void log_publish_synced(struct log *l, uint64_t written, uint64_t bytes,
+                        uint64_t begin_us)
+{
+    (void)pthread_mutex_lock(&l->lock);
+    l->unsynced_us = begin_us; /* what came later is no older */
+    publish(l, written, bytes, written, bytes);
     (void)pthread_mutex_unlock(&l->lock);
 }
 

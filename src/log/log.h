@@ -141,8 +141,9 @@ uint64_t log_epoch(const struct log *log);
 void log_submit(struct log *log);
 
 /* As log_submit(), but if the log thread is idle and little is waiting, write
- * and sync right here and return true: then log_acked() has reached
- * log_last(), and on_progress() is not called. */
+ * and sync right here and return true: then log_written() has reached
+ * log_last(), so has log_acked() (but for a late sync of LOG_EVERYSEC), and
+ * on_progress() is not called. */
 bool log_sync_inline(struct log *log);
 
 /* Ask for an fdatasync of everything appended so far, in every mode. */

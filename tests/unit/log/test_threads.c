@@ -167,6 +167,43 @@ static void everysec_acks_what_is_written_and_syncs_by_itself(void **state)
     place_remove(&p);
 }
 
+static int shut_sync(void *ud, int fd)
+{
+    while (atomic_load((atomic_bool *)ud))
+        wait_a_little();
+    return fdatasync(fd);
+}
+
+/* What a power cut could take back stays a second's. */
+static void everysec_acks_no_more_while_a_sync_takes_long(void **state)
+{
+    (void)state;
+    static atomic_bool shut;
+    struct log_io io = {.sync = shut_sync, .ud = &shut};
+    struct place p;
+    char text[64];
+    uint64_t i = 0, end = wait_end(20);
+    place_make(&p);
+    p.sync = LOG_EVERYSEC;
+    p.segment_bytes = 1 << 20; /* the next one would begin with a sync */
+    p.io = &io;
+    struct log *l = place_open(&p, true);
+    atomic_store(&shut, true);
+    do {
+        assert_true(clock_mono_us() < end);
+        (void)log_append(l, entry_text(text, ++i));
+        log_submit(l);
+        assert_true(wait_until(log_written(l) == i));
+        wait_a_little();
+    } while (log_acked(l) + 1 >= i); /* that of the last may be on its way */
+    assert_true(log_acked(l) > 0);   /* they were acked unsynced */
+    assert_int_equal(log_durable(l), 0);
+    atomic_store(&shut, false);
+    assert_true(wait_until(log_acked(l) == i));
+    log_close(&l);
+    place_remove(&p);
+}
+
 static void without_syncs_only_a_request_makes_durable(void **state)
 {
     (void)state;
@@ -397,6 +434,7 @@ int main(void)
         cmocka_unit_test(readers_follow_while_segments_come_and_go),
         cmocka_unit_test(many_entries_share_a_sync),
         cmocka_unit_test(everysec_acks_what_is_written_and_syncs_by_itself),
+        cmocka_unit_test(everysec_acks_no_more_while_a_sync_takes_long),
         cmocka_unit_test(without_syncs_only_a_request_makes_durable),
         cmocka_unit_test(the_loop_is_woken_once_a_sync),
         cmocka_unit_test(what_the_disk_has_is_not_pending),
