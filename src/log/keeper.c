@@ -208,25 +208,31 @@ static void retention(struct log *l)
 
 /* --- spares -------------------------------------------------------------- */
 
+static void there_is_space(struct log *l)
+{
+    if (atomic_exchange(&l->no_space, ERR_OK) != ERR_OK)
+        say(LL_NOTICE, "There is space for another log segment again.");
+}
+
 static void add_spare(struct log *l, struct spare *s)
 {
     (void)pthread_mutex_lock(&l->lock);
     list_append(&l->spares, &s->node);
     keeper_count_spares(l);
-    bool again = atomic_exchange(&l->no_space, ERR_OK) != ERR_OK;
     if (l->stuck)
         (void)pthread_cond_signal(&l->wake);
     (void)pthread_mutex_unlock(&l->lock);
-    if (again)
-        say(LL_NOTICE, "There is space for another log segment again.");
+    there_is_space(l);
 }
 
 static void reserve(struct log *l)
 {
     (void)pthread_mutex_lock(&l->lock);
-    bool have = !list_empty(&l->spares);
+    bool have = !list_empty(&l->spares), stuck = l->stuck;
     uint64_t size = keeper_next_size(l, l->w.head.size);
     (void)pthread_mutex_unlock(&l->lock);
+    if (have && !stuck) /* what was too large for a spare has found room */
+        there_is_space(l);
     if (have || atomic_load(&l->failed))
         return;
     char name[SEG_NAME];

@@ -261,6 +261,33 @@ static void a_full_disk_stops_new_segments_and_nothing_else(void **state)
     }
 }
 
+/* The spare that was reserved stays, being too small, and says nothing of
+ * whether there is space. */
+static void a_large_entry_that_found_room_again_ends_the_refusals(void **state)
+{
+    (void)state;
+    struct place p;
+    struct disk d;
+    struct errbuf e;
+    static const char text[4 * LOG_SEGMENT_BYTES_MIN];
+    place_make(&p);
+    p.segment_bytes = LOG_SEGMENT_BYTES_MIN;
+    disk_init(&d, 3);
+    p.io = &d.io;
+    struct log *l = place_open(&p, false);
+    d.full = true;
+    (void)log_append(l, slice_of(text, sizeof(text)));
+    log_submit(l);
+    assert_int_equal(log_drain(l, &e), ERR_NOSPACE);
+    assert_false(log_next_ready(l));
+    d.full = false;
+    assert_ok(log_drain(l, &e));
+    assert_true(log_next_ready(l));
+    log_close(&l);
+    disk_release(&d);
+    place_remove(&p);
+}
+
 static void a_full_disk_at_the_start_is_an_error(void **state)
 {
     (void)state;
@@ -291,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_failed_operation_anywhere_loses_nothing),
         cmocka_unit_test(the_process_ends_with_the_documented_code),
         cmocka_unit_test(a_full_disk_stops_new_segments_and_nothing_else),
+        cmocka_unit_test(a_large_entry_that_found_room_again_ends_the_refusals),
         cmocka_unit_test(a_full_disk_at_the_start_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
