@@ -28,13 +28,12 @@
 #include "util/histogram.h"
 #include "util/logger.h"
 
-/* Make the directory's own name durable too. */
+/* Make the directory's own name durable too, also if it is there: who made it
+ * may have been killed before that. */
 static enum err make_dir(const char *path, struct errbuf *e)
 {
-    if (mkdir(path, 0750) != 0)
-        return errno == EEXIST
-                   ? ERR_OK
-                   : err_sys(e, ERR_IO, errno, "cannot create %s", path);
+    if (mkdir(path, 0750) != 0 && errno != EEXIST)
+        return err_sys(e, ERR_IO, errno, "cannot create %s", path);
     return file_sync_dir_of(path, e);
 }
 

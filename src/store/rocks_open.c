@@ -418,10 +418,11 @@ enum err rocks_mark(const char *dir, struct errbuf *e)
     char path[ROCKS_PATH_MAX + 16], text[64];
     marker_text(text, sizeof(text));
     snprintf(path, sizeof(path), "%s/belfry", dir);
+    /* First, because who finds the marker does not do it again. */
+    enum err rc = file_sync_dir_of(dir, e);
     /* A start that is killed must not leave half a marker, which the next one
      * would refuse. */
-    enum err rc = file_replace(path, slice_str(text), e);
-    return rc == ERR_OK ? file_sync_dir_of(dir, e) : rc;
+    return rc == ERR_OK ? file_replace(path, slice_str(text), e) : rc;
 }
 
 static enum err check_marker(const char *dir, struct errbuf *e)
