@@ -425,6 +425,20 @@ enum err rocks_mark(const char *dir, struct errbuf *e)
     return rc == ERR_OK ? file_replace(path, slice_str(text), e) : rc;
 }
 
+/* Data without a marker is somebody else's, or a backup or a copy that was cut
+ * short: a part of it would pass for all. */
+static bool holds_data(const char *dir)
+{
+    static const char *const parts[] = {"base", "base.tmp", "log"};
+    char path[ROCKS_PATH_MAX + 16];
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, parts[i]);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum err check_marker(const char *dir, struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 16], text[64], want[64];
@@ -432,13 +446,11 @@ static enum err check_marker(const char *dir, struct errbuf *e)
     snprintf(path, sizeof(path), "%s/belfry", dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        /* Not ours, or new. Data without a marker is somebody else's. */
-        struct stat st;
-        snprintf(path, sizeof(path), "%s/base/CURRENT", dir);
-        if (stat(path, &st) == 0)
+        if (holds_data(dir))
             return err_set(e, ERR_CORRUPT,
                            "%s holds data but no file \"belfry\" that says "
-                           "whose it is",
+                           "whose it is: somebody else's, or a backup or a "
+                           "copy that was cut short",
                            dir);
         return rocks_mark(dir, e);
     }

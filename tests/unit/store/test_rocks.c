@@ -293,6 +293,27 @@ static void a_start_that_was_cut_short_leaves_no_half_marker(void **state)
     load(p);
 }
 
+/* Without its marker: what is there of it would pass for all. */
+static void half_a_backup_is_refused(void **state)
+{
+    static const char *const parts[] = {"log", "base.tmp"};
+    struct place *p = *state;
+    struct errbuf e;
+    char dir[96], part[128];
+    snprintf(dir, sizeof(dir), "%s/copy", p->dir);
+    p->o.dir = dir;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        assert_int_equal(mkdir(dir, 0700), 0);
+        snprintf(part, sizeof(part), "%s/%s", dir, parts[i]);
+        assert_int_equal(mkdir(part, 0700), 0);
+        assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+        assert_non_null(strstr(e.text, "cut short"));
+        assert_null(p->s);
+        remove_tree(dir);
+    }
+    p->o.dir = p->dir;
+}
+
 static void a_deleted_log_is_noticed(void **state)
 {
     struct place *p = *state;
@@ -739,6 +760,7 @@ int main(void)
         TEST(the_names_of_new_directories_are_synced),
         TEST(names_that_a_start_did_not_sync_are_synced_by_the_next),
         TEST(a_start_that_was_cut_short_leaves_no_half_marker),
+        TEST(half_a_backup_is_refused),
         TEST(a_deleted_log_is_noticed),
         TEST(a_deleted_log_is_noticed_before_the_first_flush),
         TEST(a_log_that_was_put_back_is_noticed),
