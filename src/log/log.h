@@ -94,6 +94,7 @@ struct log_options {
     uint64_t verify_from;   /* open verifies records from here on; those below
                                are verified when read. The newest segment
                                always is. 0: everything */
+    bool must_exist;        /* ERR_CORRUPT rather than a new log */
     enum log_sync_mode sync;
     bool threaded; /* false: log_submit() does the work */
     bool realtime; /* the log thread runs before others, if it may */

@@ -28,10 +28,21 @@
 #include "util/histogram.h"
 #include "util/logger.h"
 
+/* Nothing is changed then: whoever puts it back finds its place free. */
+static enum err deleted(const char *path, struct errbuf *e)
+{
+    return err_set(e, ERR_CORRUPT,
+                   "there is no log in %s, but there was one: it was deleted "
+                   "or rolled back",
+                   path);
+}
+
 /* Make the directory's own name durable too, also if it is there: who made it
  * may have been killed before that. */
-static enum err make_dir(const char *path, struct errbuf *e)
+static enum err make_dir(const char *path, bool must_exist, struct errbuf *e)
 {
+    if (must_exist && access(path, F_OK) != 0 && errno == ENOENT)
+        return deleted(path, e);
     if (mkdir(path, 0750) != 0 && errno != EEXIST)
         return err_sys(e, ERR_IO, errno, "cannot create %s", path);
     return file_sync_dir_of(path, e);
@@ -233,7 +244,9 @@ static enum err recover(struct log *l, const struct log_options *o,
     if (rc != ERR_OK)
         goto out;
     l->mark = c.mark;
-    if (c.count == 0) {
+    if (c.count == 0 && o->must_exist) {
+        rc = deleted(l->path, e);
+    } else if (c.count == 0) {
         found->created = true;
         rc = create(l, o->first_index == 0 ? 1 : o->first_index, e);
     } else {
@@ -362,7 +375,7 @@ enum err log_open(struct log **out, const struct log_options *o,
     *found = (struct log_found){0};
     *out = NULL;
     struct log *l = new_log(o);
-    enum err rc = make_dir(l->path, e);
+    enum err rc = make_dir(l->path, o->must_exist, e);
     if (rc != ERR_OK)
         goto out;
     l->dir.fd = open(l->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -218,7 +218,9 @@ static enum err verify_log(const char *dir, struct offline_count *n,
                        "log ends at %llu: it was deleted or rolled back",
                        (unsigned long long)n->applied,
                        (unsigned long long)check.last);
-    rc = rocks_witness_check(dir, check.last, &witness, e);
+    rc = rocks_witness_read(dir, &witness, e);
+    if (rc == ERR_OK)
+        rc = rocks_witness_check(dir, &witness, check.last, e);
     if (rc != ERR_OK)
         return rc;
     if (check.first > n->applied + 1)

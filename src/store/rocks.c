@@ -142,10 +142,6 @@ static enum err check_gap(struct rocks *r, uint64_t applied, struct errbuf *e)
                        "log ends at %llu: it was deleted or rolled back",
                        (unsigned long long)applied,
                        (unsigned long long)r->found.last);
-    /* A base is made after the log, and before its first flush it says 0. */
-    if (r->found.created && r->has_base)
-        return err_set(e, ERR_CORRUPT,
-                       "there is a base, but no log: it was deleted");
     if (r->found.first > applied + 1)
         return err_set(e, ERR_CORRUPT,
                        "the base holds everything up to index %llu, but the "
@@ -154,25 +150,30 @@ static enum err check_gap(struct rocks *r, uint64_t applied, struct errbuf *e)
                        (unsigned long long)applied,
                        (unsigned long long)r->found.first,
                        (unsigned long long)r->found.first - 1);
-    return rocks_witness_check(r->dir, r->found.last, &r->witness, e);
+    return rocks_witness_check(r->dir, &r->witness, r->found.last, e);
 }
 
 static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 16];
     snprintf(path, sizeof(path), "%s/log", r->dir);
+    enum err rc = rocks_witness_read(r->dir, &r->witness, e);
+    if (rc != ERR_OK)
+        return rc;
     struct log_options lo = {
         .dir = path,
         .segment_bytes = r->o.log_segment_bytes,
         .keep_bytes = r->o.log_max_bytes,
         .verify_from = applied + 1,
+        /* Base and witness are made after the log. */
+        .must_exist = r->has_base || r->witness.durable > 0,
         .sync = (enum log_sync_mode)r->o.log_sync,
         .threaded = true,
         .realtime = r->o.log_realtime,
         .on_progress = log_moved,
         .ud = r,
     };
-    enum err rc = log_open(&r->log, &lo, &r->found, e);
+    rc = log_open(&r->log, &lo, &r->found, e);
     if (rc == ERR_OK)
         rc = check_gap(r, applied, e);
     if (rc != ERR_OK)

@@ -299,10 +299,12 @@ MUST_USE enum err rocks_stamp(const char *path, uint32_t id, const char *name,
 
 /* --- rocks_witness.c ----------------------------------------------------- */
 
-/* ERR_CORRUPT if the log, which ends at `log_last`, had come further. *mark is
- * what the witness says, zeroes if there is none. */
-MUST_USE enum err rocks_witness_check(const char *dir, uint64_t log_last,
-                                      struct mark *mark, struct errbuf *e);
+/* What the witness says: zeroes if there is none. */
+MUST_USE enum err rocks_witness_read(const char *dir, struct mark *mark,
+                                     struct errbuf *e);
+/* ERR_CORRUPT if the log, which ends at `log_last`, had come further. */
+MUST_USE enum err rocks_witness_check(const char *dir, const struct mark *mark,
+                                      uint64_t log_last, struct errbuf *e);
 /* [applier] Write it, if it is time, or `now`. */
 void rocks_witness_turn(struct rocks *r, bool now);
 /* The log is to be taken as it is. */

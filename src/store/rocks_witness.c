@@ -24,8 +24,8 @@ static enum err open_dir(struct log_dir *d, const char *path, struct errbuf *e)
                       : err_sys(e, ERR_IO, errno, "cannot open %s", path);
 }
 
-enum err rocks_witness_check(const char *dir, uint64_t log_last,
-                             struct mark *mark, struct errbuf *e)
+enum err rocks_witness_read(const char *dir, struct mark *mark,
+                            struct errbuf *e)
 {
     struct log_dir d;
     enum mark_state state;
@@ -39,8 +39,14 @@ enum err rocks_witness_check(const char *dir, uint64_t log_last,
             "%s/watermark is damaged; it is written anew. A log that was "
             "rolled back may not be noticed this time",
             dir);
-    if (rc != ERR_OK || mark->durable <= log_last)
-        return rc;
+    return rc;
+}
+
+enum err rocks_witness_check(const char *dir, const struct mark *mark,
+                             uint64_t log_last, struct errbuf *e)
+{
+    if (mark->durable <= log_last)
+        return ERR_OK;
     return err_set(e, ERR_CORRUPT,
                    "%s/watermark says that the log was durable up to index "
                    "%llu, but it ends at %llu: it was deleted or rolled back",
