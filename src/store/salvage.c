@@ -12,6 +12,9 @@
  *     ends, with the records of the old one from there on that can be read.
  *  5. Rows of jobs that are lost are dropped (orphans.c).
  *
+ * A new base or log is <part>.new while it is made, then <part>.whole until the
+ * old one is set aside, so that a salvage that was cut short can be done again.
+ *
  * What was lost is told. What holds afterwards: each row can be read, and names
  * a job that exists. A job may have lost its place in its queue, and counters
  * may count what is gone: belfry-check goes on with engine_mend().
@@ -27,6 +30,7 @@
 #include "store/records.h"
 #include "store/rocks.h"
 #include "util/alloc.h"
+#include "util/file.h"
 
 #define BATCH_ROWS 1000
 
@@ -51,6 +55,79 @@ static void tell(const struct salvage *s, const char *fmt, ...)
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
     s->tell(s->ud, line);
+}
+
+/* --- a new part in place of the old one ----------------------------------- */
+
+/* To <path>.damaged, or .damaged.2 ... if there is one already. */
+static enum err set_aside(const char *path, char *aside, size_t size,
+                          struct errbuf *e)
+{
+    snprintf(aside, size, "%s.damaged", path);
+    for (unsigned n = 2; access(aside, F_OK) == 0; n++)
+        snprintf(aside, size, "%s.damaged.%u", path, n);
+    if (rename(path, aside) != 0)
+        return err_sys(e, ERR_IO, errno, "rename %s to %s", path, aside);
+    return ERR_OK;
+}
+
+static enum err move(const char *from, const char *to, struct errbuf *e)
+{
+    if (rename(from, to) != 0)
+        return err_sys(e, ERR_IO, errno, "rename %s to %s", from, to);
+    return file_sync_dir_of(to, e);
+}
+
+static void with_ending(char *to, size_t size, const char *path,
+                        const char *ending)
+{
+    snprintf(to, size, "%s%s", path, ending);
+}
+
+/* Delete what an earlier salvage left. */
+static enum err clear(const char *path, struct errbuf *e)
+{
+    if (access(path, F_OK) != 0)
+        return ERR_OK;
+    enum err rc = rocks_empty(path, e);
+    if (rc == ERR_OK && rmdir(path) != 0)
+        rc = err_sys(e, ERR_IO, errno, "delete %s", path);
+    return rc;
+}
+
+/* <path>.new becomes <path>, which goes aside if it is there. Who finds neither
+ * of them after a crash takes <path>.whole, so that must be whole. */
+static enum err replace(const char *path, char *aside, size_t size,
+                        struct errbuf *e)
+{
+    char new[ROCKS_PATH_MAX + 48], whole[ROCKS_PATH_MAX + 48];
+    with_ending(new, sizeof(new), path, ".new");
+    with_ending(whole, sizeof(whole), path, ".whole");
+    enum err rc = clear(whole, e);
+    if (rc == ERR_OK)
+        rc = move(new, whole, e);
+    if (rc == ERR_OK && access(path, F_OK) == 0)
+        rc = set_aside(path, aside, size, e);
+    return rc == ERR_OK ? move(whole, path, e) : rc;
+}
+
+static bool is_there(const char *path)
+{
+    char whole[ROCKS_PATH_MAX + 48];
+    with_ending(whole, sizeof(whole), path, ".whole");
+    return access(path, F_OK) == 0 || access(whole, F_OK) == 0;
+}
+
+static enum err go_on_with_whole(struct salvage *s, const char *path,
+                                 struct errbuf *e)
+{
+    char whole[ROCKS_PATH_MAX + 48];
+    if (access(path, F_OK) == 0 || !is_there(path))
+        return ERR_OK;
+    with_ending(whole, sizeof(whole), path, ".whole");
+    tell(s, "%s: going on with %s, of a salvage that was cut short", path,
+         whole);
+    return move(whole, path, e);
 }
 
 /* --- the base ------------------------------------------------------------ */
@@ -186,27 +263,13 @@ static enum err copy_family(struct salvage *s, enum family f, struct errbuf *e)
     }
 }
 
-/* To <path>.damaged, or .damaged.2 ... if there is one already. */
-static enum err set_aside(const char *path, char *aside, size_t size,
-                          struct errbuf *e)
-{
-    snprintf(aside, size, "%s.damaged", path);
-    for (unsigned n = 2; access(aside, F_OK) == 0; n++)
-        snprintf(aside, size, "%s.damaged.%u", path, n);
-    if (rename(path, aside) != 0)
-        return err_sys(e, ERR_IO, errno, "rename %s to %s", path, aside);
-    return ERR_OK;
-}
-
 static enum err rebuild(struct salvage *s, struct errbuf *e)
 {
     const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
                                          false};
-    char new[ROCKS_PATH_MAX + 32], aside[ROCKS_PATH_MAX + 48];
-    snprintf(new, sizeof(new), "%s/base.new", s->dir);
-    enum err rc = ERR_OK;
-    if (access(new, F_OK) == 0) /* of a salvage that was cut short */
-        rc = rocks_empty(new, e);
+    char new[ROCKS_PATH_MAX + 48], aside[ROCKS_PATH_MAX + 48];
+    with_ending(new, sizeof(new), s->base, ".new");
+    enum err rc = clear(new, e);
     if (rc == ERR_OK)
         rc = rocks_base_open(&s->to, new, &o, e);
     if (rc != ERR_OK)
@@ -222,9 +285,7 @@ static enum err rebuild(struct salvage *s, struct errbuf *e)
     rocks_base_close(&s->to);
     rocks_base_close(&s->from);
     if (rc == ERR_OK)
-        rc = set_aside(s->base, aside, sizeof(aside), e);
-    if (rc == ERR_OK && rename(new, s->base) != 0)
-        rc = err_sys(e, ERR_IO, errno, "rename %s to %s", new, s->base);
+        rc = replace(s->base, aside, sizeof(aside), e);
     if (rc == ERR_OK)
         tell(s,
              "base: %llu rows kept, %llu stretches could not be read; the old "
@@ -270,7 +331,9 @@ static enum err salvage_base(struct salvage *s, uint64_t *applied,
                              struct errbuf *e)
 {
     bool found;
-    enum err rc = rocks_base_find(s->dir, &found, e);
+    enum err rc = go_on_with_whole(s, s->base, e);
+    if (rc == ERR_OK)
+        rc = rocks_base_find(s->dir, &found, e);
     if (rc != ERR_OK)
         return rc;
     if (!found) {
@@ -320,23 +383,23 @@ static enum err keep_record(const struct log_record *rec, void *ud,
 /* A new log behind the base, with all that the old one has for that place. */
 static enum err begin_log(struct salvage *s, uint64_t first, struct errbuf *e)
 {
-    char aside[ROCKS_PATH_MAX + 48];
-    struct log_options lo = {
-        .dir = s->log, .first_index = first, .sync = LOG_NO};
+    char new[ROCKS_PATH_MAX + 48], aside[ROCKS_PATH_MAX + 48];
+    struct log_options lo = {.dir = new, .first_index = first, .sync = LOG_NO};
     struct log_found found;
     struct keep k = {0};
     uint64_t last = first - 1;
-    enum err rc = ERR_OK;
+    with_ending(new, sizeof(new), s->log, ".new");
     bool old = access(s->log, F_OK) == 0;
-    if (old)
-        rc = set_aside(s->log, aside, sizeof(aside), e);
+    enum err rc = clear(new, e);
     if (rc == ERR_OK)
         rc = log_open(&k.log, &lo, &found, e);
     if (rc == ERR_OK && old)
-        rc = log_rescue(aside, first, &last, keep_record, &k, e);
+        rc = log_rescue(s->log, first, &last, keep_record, &k, e);
     if (rc == ERR_OK)
         rc = log_drain(k.log, e);
     log_close(&k.log);
+    if (rc == ERR_OK)
+        rc = replace(s->log, aside, sizeof(aside), e);
     if (rc != ERR_OK)
         return rc;
     tell(s, "log: a new one begins at index %llu, where the base ends",
@@ -373,7 +436,10 @@ static enum err salvage_log(struct salvage *s, uint64_t applied,
                             struct errbuf *e)
 {
     struct log_check check = {0};
-    enum err rc = log_verify(s->log, &check, NULL, NULL, e);
+    enum err rc = go_on_with_whole(s, s->log, e);
+    if (rc != ERR_OK)
+        return rc;
+    rc = log_verify(s->log, &check, NULL, NULL, e);
     if (rc != ERR_OK)
         tell(s, "log: %s", e->text);
     bool readable = rc == ERR_OK || rc == ERR_CORRUPT;
@@ -397,7 +463,7 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
                        ROCKS_PATH_MAX - 1);
     snprintf(s.base, sizeof(s.base), "%s/base", dir);
     snprintf(s.log, sizeof(s.log), "%s/log", dir);
-    if (access(s.base, F_OK) != 0 && access(s.log, F_OK) != 0)
+    if (!is_there(s.base) && !is_there(s.log))
         return err_set(e, ERR_NOTFOUND, "%s holds no data", dir);
     rc = rocks_lock(dir, &lock_fd, e);
     if (rc != ERR_OK)

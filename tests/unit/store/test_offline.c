@@ -360,6 +360,51 @@ static void what_was_salvaged_can_be_salvaged_again(void **state)
     }
 }
 
+/* Between setting aside the old base and giving the new one its name. */
+static void a_salvage_that_was_cut_short_keeps_its_new_base(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct told told = {0};
+    char base[96], whole[96], path[512];
+    fill(p);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    snprintf(whole, sizeof(whole), "%s/base.whole", p->dir);
+    find_file(base, ".sst", path, sizeof(path));
+    damage(path, 20000, 16);
+    /* Of an earlier salvage: while there is a base this is nobody's. */
+    assert_int_equal(mkdir(whole, 0700), 0);
+    snprintf(path, sizeof(path), "%s/CURRENT", whole);
+    assert_int_equal(close(creat(path, 0600)), 0);
+    salvaged(p, &told);
+    assert_int_not_equal(access(whole, F_OK), 0);
+    verified(p->dir, &n);
+    uint64_t rows = n.rows[FAMILY_JOBS];
+    assert_true(rows > 0);
+    assert_int_equal(rename(base, whole), 0);
+    salvaged(p, &told);
+    verified(p->dir, &n);
+    assert_int_equal(n.rows[FAMILY_JOBS], rows);
+    load(p);
+    assert_int_equal(count_rows(p), rows);
+}
+
+static void a_salvage_that_was_cut_short_keeps_its_new_log(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct told told = {0};
+    char log[96], whole[96];
+    fill(p);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    snprintf(whole, sizeof(whole), "%s/log.whole", p->dir);
+    assert_int_equal(rename(log, whole), 0);
+    salvaged(p, &told);
+    verified(p->dir, &n);
+    load(p);
+    assert_int_equal(count_rows(p), ROWS + 100);
+}
+
 /* A place in a queue whose job was lost would stop the server. */
 static void rows_of_lost_jobs_go_too(void **state)
 {
@@ -424,6 +469,8 @@ int main(void)
         TEST(a_damaged_log_keeps_its_good_beginning),
         TEST(damage_below_the_end_of_the_base_costs_nothing),
         TEST(what_was_salvaged_can_be_salvaged_again),
+        TEST(a_salvage_that_was_cut_short_keeps_its_new_base),
+        TEST(a_salvage_that_was_cut_short_keeps_its_new_log),
         TEST(rows_of_lost_jobs_go_too),
         TEST(a_base_without_its_manifest_is_repaired),
     };
