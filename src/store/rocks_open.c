@@ -468,6 +468,26 @@ static enum err check_marker(const char *dir, struct errbuf *e)
                    (int)n, text, (int)strlen(want) - 1, want);
 }
 
+/* Of a damaged or missing marker a salvage makes a new one, but data that it
+ * does not know it would take for rubbish. */
+enum err rocks_may_salvage(const char *dir, struct errbuf *e)
+{
+    char path[ROCKS_PATH_MAX + 16], want[64];
+    struct buf text = {0};
+    enum err rc = ERR_OK;
+    marker_text(want, sizeof(want));
+    snprintf(path, sizeof(path), "%s/belfry", dir);
+    if (file_read(path, 4096, &text, NULL) == ERR_OK &&
+        strstr(buf_cstr(&text), " data, format ") != NULL &&
+        !slice_eq(buf_slice(&text), slice_str(want)))
+        rc = err_set(e, ERR_CORRUPT,
+                     "%s says \"%.100s\", and this program knows no other than "
+                     "\"%.*s\". If it is that file which is damaged, delete it",
+                     path, buf_cstr(&text), (int)strlen(want) - 1, want);
+    buf_release(&text);
+    return rc;
+}
+
 enum err rocks_lock(const char *dir, int *lock_fd, struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 16];

@@ -468,7 +468,9 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
     rc = rocks_lock(dir, &lock_fd, e);
     if (rc != ERR_OK)
         return rc;
-    rc = salvage_base(&s, &applied, e);
+    rc = rocks_may_salvage(dir, e);
+    if (rc == ERR_OK)
+        rc = salvage_base(&s, &applied, e);
     if (rc == ERR_OK)
         rc = salvage_log(&s, applied, e);
     if (rc == ERR_OK)

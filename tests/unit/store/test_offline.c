@@ -360,6 +360,41 @@ static void what_was_salvaged_can_be_salvaged_again(void **state)
     }
 }
 
+static void says(const struct errbuf *e, const char *what)
+{
+    if (strstr(e->text, what) == NULL)
+        fail_msg("%s", e->text);
+}
+
+static void write_marker(const char *dir, const char *text)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "%s/belfry", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void data_of_another_format_are_not_salvaged(void **state)
+{
+    struct place *p = *state;
+    struct told told = {0};
+    struct errbuf e;
+    load(p);
+    put(p, 1, 1, true);
+    store_close(&p->s);
+    write_marker(p->dir, "belfry data, format 2\n");
+    assert_int_equal(offline_salvage(p->dir, tell, &told, &e), ERR_CORRUPT);
+    says(&e, "format 2");
+    assert_int_equal(told.lines, 0);
+    assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT); /* still */
+    write_marker(p->dir, "belf");
+    salvaged(p, &told);
+    load(p);
+    assert_int_equal(get(p, 1), 1);
+}
+
 /* Between setting aside the old base and giving the new one its name. */
 static void a_salvage_that_was_cut_short_keeps_its_new_base(void **state)
 {
@@ -469,6 +504,7 @@ int main(void)
         TEST(a_damaged_log_keeps_its_good_beginning),
         TEST(damage_below_the_end_of_the_base_costs_nothing),
         TEST(what_was_salvaged_can_be_salvaged_again),
+        TEST(data_of_another_format_are_not_salvaged),
         TEST(a_salvage_that_was_cut_short_keeps_its_new_base),
         TEST(a_salvage_that_was_cut_short_keeps_its_new_log),
         TEST(rows_of_lost_jobs_go_too),
