@@ -100,9 +100,11 @@ static enum err look_at_all(struct walk *w, uint64_t verify_from,
             return damage(w, next - 1, "the next segment", e);
         if (c->end.last > next - 1)
             return err_set(e, ERR_CORRUPT,
-                           "%s/%020" PRIu64 ".seg holds records up to %" PRIu64
+                           "%s/%020" PRIu64 ".seg, offset %" PRIu64
+                           ": records up to %" PRIu64
                            ", but the next segment begins at %" PRIu64,
-                           w->d->path, c->names[i], c->end.last, next);
+                           w->d->path, c->names[i], c->end.end, c->end.last,
+                           next);
     }
     if (c->end.after_named > c->end.last)
         return damage(w, c->end.after_named, "a later record", e);

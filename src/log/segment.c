@@ -161,9 +161,13 @@ enum err seg_open(const struct log_dir *d, uint64_t first, int flags, int *fd,
     struct stat st;
     seg_name(name, first, ".seg");
     *fd = openat(d->fd, name, flags | O_CLOEXEC);
-    if (*fd < 0 || fstat(*fd, &st) != 0)
+    if (*fd < 0)
         return err_sys(e, ERR_IO, errno, "cannot open %s/%s", d->path, name);
-    enum err rc = read_head(d, name, *fd, head, e);
+    enum err rc = ERR_OK;
+    if (fstat(*fd, &st) != 0)
+        rc = err_sys(e, ERR_IO, errno, "cannot look at %s/%s", d->path, name);
+    if (rc == ERR_OK)
+        rc = read_head(d, name, *fd, head, e);
     if (rc == ERR_OK && head->first != first)
         rc = err_set(e, ERR_CORRUPT,
                      "%s/%s, offset 16: the head says that the first index is "
@@ -244,6 +248,9 @@ enum err seg_scan(const struct log_dir *d, int fd, const struct seg_head *head,
             out->named = rec.durable;
         if (each != NULL)
             rc = each(&rec, ud, e);
+        if (rc == ERR_CORRUPT) /* of what it says, not of its bytes */
+            err_wrap(e, "%s/%020" PRIu64 ".seg, offset %" PRIu64, d->path,
+                     head->first, at);
         if (rc != ERR_OK)
             goto out;
     }

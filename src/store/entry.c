@@ -42,6 +42,7 @@ enum err entry_open(struct entry_reader *r, struct slice entry,
                        ENTRY_VERSION);
     memcpy(&r->left, entry.data + 4, 4);
     memcpy(&r->wall_ms, entry.data + 8, 8);
+    r->begin = entry.data;
     r->at = entry.data + ENTRY_HEAD;
     r->end = entry.data + entry.len;
     return ERR_OK;
@@ -67,8 +68,8 @@ static const char *what_is_wrong(const struct change *c)
     return c->value.len == 0 ? "an empty value" : NULL;
 }
 
-enum err entry_next(struct entry_reader *r, struct change *out,
-                    struct errbuf *e)
+static enum err next(struct entry_reader *r, struct change *out,
+                     struct errbuf *e)
 {
     size_t room = (size_t)(r->end - r->at);
     const char *why;
@@ -99,6 +100,15 @@ enum err entry_next(struct entry_reader *r, struct change *out,
     r->at += change_size(h.key_len, h.value_len);
     r->left--;
     return ERR_OK;
+}
+
+enum err entry_next(struct entry_reader *r, struct change *out,
+                    struct errbuf *e)
+{
+    enum err rc = next(r, out, e);
+    if (rc == ERR_CORRUPT)
+        err_wrap(e, "byte %zu", (size_t)(r->at - r->begin));
+    return rc;
 }
 
 enum err entry_check(struct slice entry, struct errbuf *e)

@@ -105,12 +105,12 @@ struct change {
 };
 
 struct entry_reader {
-    const char *at, *end;
+    const char *begin, *at, *end;
     uint32_t left; /* changes */
     uint64_t wall_ms;
 };
 
-/* Errors: ERR_CORRUPT, and *e says what is wrong at which offset. */
+/* Errors: ERR_CORRUPT, and *e says what is wrong at which of its bytes. */
 MUST_USE enum err entry_open(struct entry_reader *r, struct slice entry,
                              struct errbuf *e);
 /* ERR_EMPTY behind the last change. */

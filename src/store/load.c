@@ -56,7 +56,8 @@ static enum err replay_entry(struct store *s, uint64_t index,
     return ERR_OK;
 
 damaged:
-    err_wrap(e, "log entry %llu", (unsigned long long)index);
+    err_wrap(e, "%s/log, record %llu", s->o.dir == NULL ? "" : s->o.dir,
+             (unsigned long long)index);
     return ERR_CORRUPT;
 }
 

@@ -194,7 +194,7 @@ static enum err verify_entry(const struct log_record *rec, void *ud,
     }
     if (rc == ERR_EMPTY)
         return ERR_OK;
-    err_wrap(e, "log entry %llu", (unsigned long long)rec->index);
+    err_wrap(e, "record %llu", (unsigned long long)rec->index);
     return rc;
 }
 

@@ -395,6 +395,37 @@ static void data_of_another_format_are_not_salvaged(void **state)
     assert_int_equal(get(p, 1), 1);
 }
 
+/* Its bytes are as they were written, and say nothing. */
+static void an_entry_that_cannot_be_read_is_named(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct log *l;
+    struct errbuf e;
+    char path[96], record[32];
+    bool done = false;
+    load(p);
+    store_close(&p->s);
+    snprintf(path, sizeof(path), "%s/log", p->dir);
+    struct log_options lo = {.dir = path};
+    assert_int_equal(log_open(&l, &lo, NULL, &e), ERR_OK);
+    snprintf(record, sizeof(record), "record %llu",
+             (unsigned long long)log_append(l, SLICE_LIT("hardly an entry")));
+    assert_int_equal(log_drain(l, &e), ERR_OK);
+    log_close(&l);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    says(&e, ".seg, offset ");
+    says(&e, record);
+    assert_int_equal(store_open(&p->s, &p->o, &e), ERR_OK);
+    enum err rc = ERR_OK;
+    while (rc == ERR_OK && !done)
+        rc = store_load_step(p->s, clock_now(), &done, &e);
+    assert_int_equal(rc, ERR_CORRUPT);
+    says(&e, path);
+    says(&e, record);
+    store_abandon(&p->s);
+}
+
 /* Between setting aside the old base and giving the new one its name. */
 static void a_salvage_that_was_cut_short_keeps_its_new_base(void **state)
 {
@@ -505,6 +536,7 @@ int main(void)
         TEST(damage_below_the_end_of_the_base_costs_nothing),
         TEST(what_was_salvaged_can_be_salvaged_again),
         TEST(data_of_another_format_are_not_salvaged),
+        TEST(an_entry_that_cannot_be_read_is_named),
         TEST(a_salvage_that_was_cut_short_keeps_its_new_base),
         TEST(a_salvage_that_was_cut_short_keeps_its_new_log),
         TEST(rows_of_lost_jobs_go_too),

@@ -404,6 +404,7 @@ static void a_change_that_makes_no_sense_is_refused(void **state)
         assert_int_equal(entry_check(slice_of(bytes, len), &e), ERR_CORRUPT);
         if (strstr(e.text, cases[i].why) == NULL)
             fail_msg("\"%s\" does not say \"%s\"", e.text, cases[i].why);
+        assert_non_null(strstr(e.text, "byte 16"));
     }
 }
 
