@@ -350,5 +350,9 @@ enum err offline_copy(const char *from, const char *to, struct errbuf *e)
         snprintf(b, sizeof(b), "%s/%s", to, parts[i]);
         rc = copy_dir(a, b, e);
     }
-    return rc == ERR_OK ? rocks_mark(to, e) : rc;
+    if (rc == ERR_OK)
+        rc = rocks_mark(to, e);
+    if (rc != ERR_OK)
+        rocks_discard(to);
+    return rc;
 }

@@ -232,6 +232,8 @@ MUST_USE enum err rocks_base_find(const char *dir, bool *found,
                                   struct errbuf *e);
 /* Delete the files in a folder. */
 MUST_USE enum err rocks_empty(const char *path, struct errbuf *e);
+/* Delete a copy of the data that was not finished. */
+void rocks_discard(const char *dir);
 MUST_USE enum err rocks_base_prepare(const char *dir, struct errbuf *e);
 MUST_USE enum err rocks_base_create(const char *dir,
                                     const struct rocks_base_options *o,

@@ -23,7 +23,6 @@
 
 #include "store/rocks.h"
 #include "util/alloc.h"
-#include "util/logger.h"
 
 struct rocks_backup {
     struct rocks *r;
@@ -123,28 +122,6 @@ static enum err copy_log(struct rocks_backup *b, uint64_t first)
     return rc;
 }
 
-static void remove_part(const struct rocks_backup *b, const char *name)
-{
-    char path[ROCKS_PATH_MAX + 16];
-    struct errbuf e;
-    snprintf(path, sizeof(path), "%s/%s", b->path, name);
-    if (unlink(path) == 0 || errno == ENOENT)
-        return;
-    if (rocks_empty(path, &e) != ERR_OK || rmdir(path) != 0)
-        say(LL_WARNING, "cannot remove %s, of a backup that failed", path);
-}
-
-/* base.tmp is RocksDB's, until a checkpoint is whole. */
-static void remove_failed(const struct rocks_backup *b)
-{
-    static const char *const parts[] = {"belfry", "base", "base.tmp", "log"};
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        remove_part(b, parts[i]);
-    if (rmdir(b->path) != 0)
-        say(LL_WARNING, "cannot remove %s, a backup that failed: %s", b->path,
-            strerror(errno));
-}
-
 static void *backup_thread(void *arg)
 {
     struct rocks_backup *b = arg;
@@ -162,7 +139,7 @@ static void *backup_thread(void *arg)
     if (rc == ERR_OK)
         rc = rocks_mark(b->path, &b->e);
     if (rc != ERR_OK)
-        remove_failed(b);
+        rocks_discard(b->path);
     b->rc = rc;
     atomic_store(&b->ended, true);
     b->r->o.on_wake(b->r->o.ud);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "store/rocks.h"
+#include "util/logger.h"
 
 static void path_of(char *to, size_t size, const char *dir, const char *name)
 {
@@ -52,6 +53,28 @@ enum err rocks_empty(const char *path, struct errbuf *e)
             rc = err_sys(e, ERR_IO, errno, "delete %s/%s", path, f->d_name);
     closedir(d);
     return rc;
+}
+
+static void discard_part(const char *dir, const char *name)
+{
+    char path[ROCKS_PATH_MAX + 16];
+    struct errbuf e;
+    path_of(path, sizeof(path), dir, name);
+    if (unlink(path) == 0 || errno == ENOENT)
+        return;
+    if (rocks_empty(path, &e) != ERR_OK || rmdir(path) != 0)
+        say(LL_WARNING, "cannot remove %s, of a copy that failed", path);
+}
+
+/* base.tmp is RocksDB's, until a checkpoint is whole. */
+void rocks_discard(const char *dir)
+{
+    static const char *const parts[] = {"belfry", "base", "base.tmp", "log"};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        discard_part(dir, parts[i]);
+    if (rmdir(dir) != 0)
+        say(LL_WARNING, "cannot remove %s, a copy that failed: %s", dir,
+            strerror(errno));
 }
 
 enum err rocks_base_prepare(const char *dir, struct errbuf *e)

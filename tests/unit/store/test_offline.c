@@ -9,6 +9,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "log/log.h"
@@ -120,6 +122,26 @@ static void a_copy_is_data_and_is_never_written_over(void **state)
     load(p);
     assert_int_equal(count_rows(p), ROWS + 100);
     store_close(&p->s);
+}
+
+static void a_copy_that_fails_leaves_nothing(void **state)
+{
+    struct place *p = *state;
+    struct errbuf e;
+    struct rlimit was, few;
+    char to[96];
+    snprintf(to, sizeof(to), "%s/copy", p->dir);
+    fill(p);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    few = was;
+    few.rlim_cur = 100 << 10; /* less than a segment of the log */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    enum err rc = offline_copy(p->dir, to, &e);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_int_equal(rc, ERR_IO);
+    assert_int_not_equal(access(to, F_OK), 0);
+    assert_int_equal(offline_copy(p->dir, to, &e), ERR_OK);
 }
 
 struct told {
@@ -526,6 +548,7 @@ int main(void)
         TEST(verify_counts_rows_and_entries),
         TEST(a_running_server_is_left_alone),
         TEST(a_copy_is_data_and_is_never_written_over),
+        TEST(a_copy_that_fails_leaves_nothing),
         TEST(a_damaged_table_is_found_and_the_rest_is_saved),
         TEST(a_refusal_names_the_damaged_table),
         TEST(no_table_is_accused_of_what_a_missing_one_did),
