@@ -494,6 +494,8 @@ enum err rocks_lock(const char *dir, int *lock_fd, struct errbuf *e)
     *lock_fd = -1;
     snprintf(path, sizeof(path), "%s/lock", dir);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    if (fd < 0 && errno == EROFS)
+        return ERR_OK; /* a backup that nobody can work on */
     if (fd < 0)
         return err_sys(e, ERR_IO, errno, "create %s", path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -516,7 +518,7 @@ enum err rocks_claim(const char *dir, int *lock_fd, struct errbuf *e)
     if (rc != ERR_OK)
         return rc;
     rc = check_marker(dir, e);
-    if (rc != ERR_OK) {
+    if (rc != ERR_OK && *lock_fd >= 0) {
         close(*lock_fd);
         *lock_fd = -1;
     }

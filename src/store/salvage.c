@@ -477,7 +477,8 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
         rc = rocks_witness_forget(dir, e);
     if (rc == ERR_OK)
         rc = rocks_mark(dir, e);
-    close(lock_fd);
+    if (lock_fd >= 0)
+        close(lock_fd);
     if (rc == ERR_OK)
         rc = offline_drop_orphans(dir, told, ud, e);
     return rc;

@@ -124,6 +124,39 @@ static void a_copy_is_data_and_is_never_written_over(void **state)
     store_close(&p->s);
 }
 
+/* Backups on media that cannot be written. */
+static void a_copy_is_read_where_nothing_can_be_written(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    char from[96], to[96];
+    snprintf(from, sizeof(from), "%s/media", p->dir);
+    snprintf(to, sizeof(to), "%s/copy", p->dir);
+    assert_int_equal(mkdir(from, 0700), 0);
+    fill(p);
+    if (geteuid() != 0 || mount("tmpfs", from, "tmpfs", 0, "size=64m") != 0) {
+        print_message("skipped: mounting a tmpfs needs root\n");
+        skip();
+    }
+    char medium[128];
+    snprintf(medium, sizeof(medium), "%s/monday", from);
+    assert_int_equal(offline_copy(p->dir, medium, &e), ERR_OK);
+    assert_int_equal(mount("tmpfs", from, "tmpfs", MS_REMOUNT | MS_RDONLY, ""),
+                     0);
+    enum err read = offline_verify(medium, &n, &e);
+    enum err copied = offline_copy(medium, to, &e);
+    p->o.dir = medium;
+    enum err started = store_open(&p->s, &p->o, NULL);
+    p->o.dir = p->dir;
+    assert_int_equal(umount(from), 0);
+    assert_int_equal(read, ERR_OK);
+    assert_int_equal(copied, ERR_OK);
+    assert_int_equal(started, ERR_IO);
+    verified(to, &n);
+    assert_int_equal(n.rows[FAMILY_JOBS], ROWS);
+}
+
 static void a_copy_that_fails_leaves_nothing(void **state)
 {
     struct place *p = *state;
@@ -548,6 +581,7 @@ int main(void)
         TEST(verify_counts_rows_and_entries),
         TEST(a_running_server_is_left_alone),
         TEST(a_copy_is_data_and_is_never_written_over),
+        TEST(a_copy_is_read_where_nothing_can_be_written),
         TEST(a_copy_that_fails_leaves_nothing),
         TEST(a_damaged_table_is_found_and_the_rest_is_saved),
         TEST(a_refusal_names_the_damaged_table),
