@@ -280,6 +280,9 @@ void rocks_apply_poll(struct rocks *r);
 /* [loop] Notice that the applier hangs in RocksDB. */
 void rocks_watch_applier(struct rocks *r);
 void *rocks_applier(void *arg);
+/* [any] ERR_NOSPACE: a flush of the base would meet a full disk. */
+MUST_USE enum err rocks_check_room(struct rocks *r, uint64_t more,
+                                   struct errbuf *e);
 
 /* --- rocks_file.c --------------------------------------------------------- */
 

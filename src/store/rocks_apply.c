@@ -255,22 +255,29 @@ static void check_space(struct rocks *r)
 
 /* Would there be room for all memtables with `more` bytes in them? Others write
  * to the disk, too, so some must be left. */
-static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
+enum err rocks_check_room(struct rocks *r, uint64_t more, struct errbuf *e)
 {
+    const struct rocks_base *base = rocks_base_of(r);
     uint64_t need = more + MARGIN_MIN, spare;
     uint64_t margin = atomic_load(&r->disk_reserve) / 4;
     need += margin < MARGIN_MAX ? margin : MARGIN_MAX;
-    if (r->has_base)
-        need +=
-            rocks_base_property(&r->base, "rocksdb.cur-size-all-mem-tables");
-    check_space(r);
+    if (base != NULL)
+        need += rocks_base_property(base, "rocksdb.cur-size-all-mem-tables");
+    look_at_space(r);
     spare = atomic_load(&r->disk_free);
-    atomic_store(&r->no_room, spare < need);
     if (spare >= need)
         return ERR_OK;
     return err_set(e, ERR_NOSPACE,
                    "%llu bytes of disk are free, the base needs %llu to go on",
                    (unsigned long long)spare, (unsigned long long)need);
+}
+
+static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
+{
+    check_space(r);
+    enum err rc = rocks_check_room(r, more, e);
+    atomic_store(&r->no_room, rc != ERR_OK);
+    return rc;
 }
 
 static void go_inside(struct rocks *r)

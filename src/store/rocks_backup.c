@@ -11,6 +11,9 @@
  *
  * The copy is a data directory: a server starts on it as it is.
  *
+ * It does not take the space that is kept for finishing work, nor may its flush
+ * meet a full disk (rocks_apply.c): with less than disk-reserve free it ends.
+ *
  * How it fails: whatever fails is told and ends this backup, and what there is
  * of it is deleted, so that the same path can be tried again. A server that
  * ends meanwhile leaves a directory without a marker.
@@ -19,16 +22,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "store/rocks.h"
 #include "util/alloc.h"
 
+/* So much is copied between two looks at the free space. */
+#define LOOK_BYTES ((uint64_t)1 << 20)
+
 struct rocks_backup {
     struct rocks *r;
     char path[ROCKS_PATH_MAX];
     uint64_t upto; /* durable after the checkpoint */
+    uint64_t unlooked;
     bool has_base;
+    bool beside; /* on the disk of the data */
     struct log_hold hold;
     pthread_t thread;
     _Atomic bool ended;
@@ -39,9 +48,34 @@ struct rocks_backup {
     void *ud;
 };
 
+static bool same_disk(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev;
+}
+
+static enum err check_reserve(struct rocks_backup *b)
+{
+    uint64_t reserve = atomic_load(&b->r->disk_reserve), spare;
+    struct statvfs v;
+    b->unlooked = 0;
+    if (!b->beside || statvfs(b->path, &v) != 0)
+        return ERR_OK;
+    spare = (uint64_t)v.f_bavail * v.f_frsize;
+    if (spare >= reserve)
+        return ERR_OK;
+    return err_set(&b->e, ERR_NOSPACE,
+                   "%llu bytes of disk are free, the %llu of disk-reserve are "
+                   "not for backups",
+                   (unsigned long long)spare, (unsigned long long)reserve);
+}
+
 static enum err checkpoint(struct rocks_backup *b, const char *path)
 {
     char *message = NULL;
+    enum err rc = rocks_check_room(b->r, 0, &b->e);
+    if (rc != ERR_OK)
+        return rc;
     rocksdb_checkpoint_t *c =
         rocksdb_checkpoint_object_create(b->r->base.db, &message);
     if (message != NULL)
@@ -91,6 +125,9 @@ static enum err copy_records(struct rocks_backup *b, struct log *to,
         if (log_written(to) < index)
             rc = log_drain(to, &b->e);
         atomic_fetch_add(&b->r->backup_bytes, rec.entry.len);
+        b->unlooked += rec.entry.len;
+        if (rc == ERR_OK && b->unlooked >= LOOK_BYTES)
+            rc = check_reserve(b);
         index++;
     }
     return rc == ERR_OK ? log_drain(to, &b->e) : rc;
@@ -128,8 +165,9 @@ static void *backup_thread(void *arg)
     char path[ROCKS_PATH_MAX + 16];
     uint64_t applied = 0;
     snprintf(path, sizeof(path), "%s/base", b->path);
-    enum err rc = ERR_OK;
-    if (b->has_base)
+    b->beside = same_disk(b->path, b->r->dir);
+    enum err rc = check_reserve(b);
+    if (rc == ERR_OK && b->has_base)
         rc = checkpoint(b, path);
     if (rc == ERR_OK && b->has_base)
         rc = applied_of(b, path, &applied);
@@ -157,8 +195,11 @@ enum err rocks_backup(struct backend *backend, const char *path,
         return err_set(e, ERR_IO, "the path is longer than %d bytes",
                        ROCKS_PATH_MAX - 1);
     if (mkdir(path, 0750) != 0)
-        return err_sys(e, errno == EEXIST ? ERR_EXISTS : ERR_IO, errno,
-                       "create %s for the backup", path);
+        return err_sys(e,
+                       errno == EEXIST   ? ERR_EXISTS
+                       : errno == ENOSPC ? ERR_NOSPACE
+                                         : ERR_IO,
+                       errno, "create %s for the backup", path);
     struct rocks_backup *b = NEW(struct rocks_backup);
     b->r = r;
     snprintf(b->path, sizeof(b->path), "%s", path);

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -678,6 +679,41 @@ static void a_backup_on_a_full_disk_has_failed_and_is_gone(void **state)
         fail_msg("%s", o.why);
 }
 
+/* The disk of the data is not to be filled by a copy of them, and its base may
+ * not flush on a full one. */
+static void a_backup_leaves_what_finishing_work_needs(void **state)
+{
+    struct place *p = *state;
+    struct outcome o;
+    struct statvfs v;
+    char other[96], path[96];
+    if (geteuid() != 0 || mount("tmpfs", p->dir, "tmpfs", 0, "size=64m") != 0) {
+        print_message("skipped: mounting a tmpfs needs root\n");
+        skip();
+    }
+    snprintf(path, sizeof(path), "%s/copy", p->dir);
+    snprintf(other, sizeof(other), "%s/other", p->dir);
+    p->o.disk_reserve_bytes = 16 << 20;
+    load(p);
+    add_rows(p, 0, 100);
+    wait_applied(p);
+    add_rows(p, 100, 200);
+    assert_int_equal(statvfs(p->dir, &v), 0);
+    off_t more = (off_t)(v.f_bavail * v.f_frsize) - (12 << 20);
+    int fd = creat(other, 0600);
+    assert_int_equal(posix_fallocate(fd, 0, more), 0);
+    close(fd);
+    back_up(p, path, &o);
+    assert_int_equal(o.rc, ERR_NOSPACE);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(unlink(other), 0);
+    back_up(p, path, &o);
+    if (o.rc != ERR_OK)
+        fail_msg("%s", o.why);
+    store_close(&p->s);
+    assert_int_equal(umount(p->dir), 0);
+}
+
 /* To the last byte of the disk. */
 static void fill_up(const char *path)
 {
@@ -778,6 +814,7 @@ int main(void)
         TEST(a_backup_is_a_data_directory),
         TEST(a_backup_that_cannot_be_written_has_failed_and_is_gone),
         TEST(a_backup_on_a_full_disk_has_failed_and_is_gone),
+        TEST(a_backup_leaves_what_finishing_work_needs),
         TEST(a_full_disk_is_survived_without_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
