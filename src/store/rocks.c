@@ -184,7 +184,24 @@ static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
     return ERR_OK;
 }
 
-static void start_threads(struct rocks *r)
+static void stop_threads(struct rocks *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->stop_read = r->stop_apply = true;
+    pthread_cond_signal(&r->read_cond);
+    pthread_cond_signal(&r->apply_cond);
+    pthread_mutex_unlock(&r->lock);
+    if (r->reader_runs)
+        pthread_join(r->reader, NULL);
+    if (r->applier_runs)
+        pthread_join(r->applier, NULL);
+    r->applier_runs = r->reader_runs = false;
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->apply_cond);
+    pthread_cond_destroy(&r->read_cond);
+}
+
+static enum err start_threads(struct rocks *r, struct errbuf *e)
 {
     pthread_condattr_t attr;
     pthread_mutex_init(&r->lock, NULL);
@@ -193,24 +210,15 @@ static void start_threads(struct rocks *r)
     pthread_cond_init(&r->apply_cond, &attr);
     pthread_cond_init(&r->read_cond, &attr);
     pthread_condattr_destroy(&attr);
-    ASSERT(pthread_create(&r->applier, NULL, rocks_applier, r) == 0);
-    ASSERT(pthread_create(&r->reader, NULL, rocks_reader, r) == 0);
-    r->applier_runs = r->reader_runs = true;
-}
-
-static void stop_threads(struct rocks *r)
-{
-    pthread_mutex_lock(&r->lock);
-    r->stop_read = r->stop_apply = true;
-    pthread_cond_signal(&r->read_cond);
-    pthread_cond_signal(&r->apply_cond);
-    pthread_mutex_unlock(&r->lock);
-    pthread_join(r->reader, NULL);
-    pthread_join(r->applier, NULL);
-    r->applier_runs = r->reader_runs = false;
-    pthread_mutex_destroy(&r->lock);
-    pthread_cond_destroy(&r->apply_cond);
-    pthread_cond_destroy(&r->read_cond);
+    int rc = pthread_create(&r->applier, NULL, rocks_applier, r);
+    r->applier_runs = rc == 0;
+    if (rc == 0)
+        rc = pthread_create(&r->reader, NULL, rocks_reader, r);
+    r->reader_runs = r->applier_runs && rc == 0;
+    if (rc == 0)
+        return ERR_OK;
+    stop_threads(r);
+    return err_sys(e, ERR_IO, rc, "cannot start the threads of the store");
 }
 
 /* --- the end ------------------------------------------------------------- */
@@ -452,9 +460,10 @@ enum err store_open(struct store **out, const struct store_options *o,
     atomic_store(&r->applied_index, applied);
     atomic_store(&r->flushed_index, applied);
     rc = open_log(r, applied, e);
+    if (rc == ERR_OK)
+        rc = start_threads(r, e);
     if (rc != ERR_OK)
         goto out;
-    start_threads(r);
     *out = store_new(b, o);
     return ERR_OK;
 

@@ -211,6 +211,7 @@ enum err rocks_backup(struct backend *backend, const char *path,
     if (pthread_create(&b->thread, NULL, backup_thread, b) != 0) {
         log_hold_end(r->log, &b->hold);
         mem_free(b);
+        (void)rmdir(path);
         return err_set(e, ERR_IO, "no thread for the backup");
     }
     r->backup = b;

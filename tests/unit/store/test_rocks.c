@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -714,6 +715,46 @@ static void a_backup_leaves_what_finishing_work_needs(void **state)
     assert_int_equal(umount(p->dir), 0);
 }
 
+typedef void *(*thread_fn)(void *);
+
+/* A thread that cannot be had; one that begins here, or any. */
+static thread_fn no_thread;
+static bool no_threads;
+
+/* In place of the system's. */
+int pthread_create(pthread_t *t, const pthread_attr_t *attr, thread_fn fn,
+                   void *ud)
+{
+    static int (*real)(pthread_t *, const pthread_attr_t *, thread_fn, void *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return no_threads || fn == no_thread ? EAGAIN : real(t, attr, fn, ud);
+}
+
+static void threads_that_cannot_be_had_are_told(void **state)
+{
+    static const thread_fn threads[] = {rocks_applier, rocks_reader};
+    struct place *p = *state;
+    struct outcome o;
+    struct errbuf e;
+    char path[96];
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+        no_thread = threads[i];
+        enum err rc = store_open(&p->s, &p->o, &e);
+        no_thread = NULL;
+        assert_int_equal(rc, ERR_IO);
+        assert_null(p->s);
+    }
+    load(p);
+    snprintf(path, sizeof(path), "%s/copy", p->dir);
+    no_threads = true;
+    enum err rc = store_backup(p->s, path, backed_up, &o, &e);
+    no_threads = false;
+    assert_int_equal(rc, ERR_IO);
+    back_up(p, path, &o); /* nothing is in its way */
+    assert_int_equal(o.rc, ERR_OK);
+}
+
 /* To the last byte of the disk. */
 static void fill_up(const char *path)
 {
@@ -815,6 +856,7 @@ int main(void)
         TEST(a_backup_that_cannot_be_written_has_failed_and_is_gone),
         TEST(a_backup_on_a_full_disk_has_failed_and_is_gone),
         TEST(a_backup_leaves_what_finishing_work_needs),
+        TEST(threads_that_cannot_be_had_are_told),
         TEST(a_full_disk_is_survived_without_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
