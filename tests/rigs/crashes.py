@@ -55,6 +55,7 @@ class Campaign:
                 )
             if self.ledger.can is not None:
                 client = Client(self.port)
+                self.ledger.recount_reads = 0
                 self.ledger.settle(client)
                 self.ledger.check(client)
                 client.close()

@@ -19,6 +19,7 @@ without doubts.
 """
 
 import hashlib
+import re
 import time
 
 from rig import Client, Fault, Gone, Refused, fields, seeded
@@ -90,6 +91,7 @@ class Ledger:
         self.may_refuse = None  # a fault is planted: "NOSPACE" or "IOERR"
         self.disk_may_go = False  # and reads of it fail with EIO from then on
         self.alive_after = True  # no connection died in the last run
+        self.recount_reads = 0  # of the disk, by DEBUG CHECK since the start
 
     # --- asking -------------------------------------------------------------
 
@@ -452,12 +454,23 @@ class Ledger:
         self.touched = set()
         if "INFO" in self.can:
             self.check_counters(client)
+        n = self.loop_disk_reads(client)
+        if n > self.recount_reads:
+            self.report.bad(
+                "the loop has read the disk %d times" % (n - self.recount_reads)
+            )
         if "DEBUG" in self.can:
             # The engine's own recount: rows that belong together are together.
             reply = client.pipeline([("DEBUG", "CHECK")])[0]
             if isinstance(reply, Refused):
                 self.report.bad("DEBUG CHECK: %s" % reply)
+        self.recount_reads = self.loop_disk_reads(client)
         return len(jobs)
+
+    def loop_disk_reads(self, client):
+        info = client.call("INFO", "rocksdb").decode()
+        found = re.search(r"^loop_disk_reads:(\d+)", info, re.M)
+        return int(found.group(1)) if found else 0
 
     def check_job(self, job, f):
         bad = self.report.bad
