@@ -1,6 +1,7 @@
 /* belfry-server: argv, configuration, build the server, run, exit code.
  *
- * Exit codes: 0 stopped as asked; 1 could not start, or a bad configuration.
+ * Exit codes: 0 stopped as asked; 1 could not start, or a bad configuration;
+ * EXIT_LOG_FAILED and EXIT_BASE_STUCK, from whoever finds that out.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  *
  * 1. The directory
  *
- *     belfry         one line: whose data this is, and its format (number 1)
+ *     belfry         one line: whose data this is, and its format
  *     lock           flock()ed by the process that uses the directory
  *     ballast        2 MiB of nothing, let go so that a start on a full disk
  *                    succeeds
