@@ -3,8 +3,10 @@
  * It sits behind the file operations of the log (log/io.h). Before a write it
  * notes what each 512-byte sector held; a sync of the file forgets that. At
  * disk_crash() each noted sector becomes old, new, or garbage where the two
- * differ. After `dies_after` more operations the power is gone: nothing that
- * the log still does has any effect, though it is told that all is well.
+ * differ. Names that were changed or removed since the directory was synced are
+ * taken back, the last ones first, up to some point. After `dies_after` more
+ * operations the power is gone: nothing that the log still does has any effect,
+ * though it is told that all is well.
  */
 #ifndef LIB_LOG_DISK_H
 #define LIB_LOG_DISK_H
@@ -32,11 +34,20 @@ struct sector {
     char old[SECTOR];
 };
 
+/* A file that got another name, or none: then it is kept as .gone-<serial>. */
+struct renamed {
+    char from[64], to[64];
+};
+
 struct disk {
     struct log_io io;
     struct rng rng;
     struct sector *v;
     size_t n, cap;
+    struct renamed *names;
+    size_t names_n, names_cap;
+    unsigned gone;
+    uint64_t names_lost;
     uint64_t dies_after;  /* 0: never */
     pthread_mutex_t lock; /* the log has two threads of its own */
     bool dead;
@@ -165,13 +176,55 @@ static inline int disk_allocate(void *ud, int fd, uint64_t bytes)
     return d->full || fails ? -1 : fallocate(fd, 0, 0, (off_t)bytes);
 }
 
+static inline void disk_note_name(struct disk *d, const char *from,
+                                  const char *to)
+{
+    if (d->names_n == d->names_cap) {
+        d->names_cap = d->names_cap == 0 ? 16 : d->names_cap * 2;
+        d->names = (struct renamed *)mem_realloc(
+            d->names, d->names_cap * sizeof(*d->names));
+    }
+    struct renamed *r = &d->names[d->names_n++];
+    (void)snprintf(r->from, sizeof(r->from), "%s", from);
+    (void)snprintf(r->to, sizeof(r->to), "%s", to);
+}
+
+/* What names there are is on the disk. */
+static inline void disk_keep_names(struct disk *d, int dir)
+{
+    for (size_t i = 0; i < d->names_n; i++) {
+        const char *name = d->names[i].to;
+        struct stat st;
+        if (name[0] != '.')
+            continue;
+        assert_int_equal(fstatat(dir, name, &st, 0), 0);
+        disk_forget(d, st.st_ino); /* the next file may get its number */
+        assert_int_equal(unlinkat(dir, name, 0), 0);
+    }
+    d->names_n = 0;
+}
+
+static inline void disk_lose_names(struct disk *d, int dir)
+{
+    size_t kept = (size_t)rng_below(&d->rng, d->names_n + 1);
+    while (d->names_n > kept) {
+        struct renamed *r = &d->names[--d->names_n];
+        assert_int_equal(renameat(dir, r->to, dir, r->from), 0);
+        d->names_lost++;
+    }
+    disk_keep_names(d, dir);
+}
+
 static inline int disk_rename_locked(void *ud, int dir, const char *from,
                                      const char *to)
 {
     struct disk *d = (struct disk *)ud;
     if (disk_fails(d, NULL))
         return -1;
-    return disk_alive(d) ? renameat(dir, from, dir, to) : 0;
+    if (!disk_alive(d))
+        return 0;
+    disk_note_name(d, from, to);
+    return renameat(dir, from, dir, to);
 }
 
 static inline int disk_rename(void *ud, int dir, const char *from,
@@ -189,14 +242,16 @@ static inline int disk_rename(void *ud, int dir, const char *from,
 static inline int disk_unlink_locked(void *ud, int dir, const char *name)
 {
     struct disk *d = (struct disk *)ud;
-    struct stat st;
+    char gone[64];
     if (disk_fails(d, NULL))
         return -1;
     if (!disk_alive(d))
         return 0;
-    if (fstatat(dir, name, &st, 0) == 0)
-        disk_forget(d, st.st_ino); /* the next file may get its number */
-    return unlinkat(dir, name, 0);
+    (void)snprintf(gone, sizeof(gone), ".gone-%u", ++d->gone);
+    if (renameat(dir, name, dir, gone) != 0)
+        return -1;
+    disk_note_name(d, name, gone);
+    return 0;
 }
 
 static inline int disk_unlink(void *ud, int dir, const char *name)
@@ -210,13 +265,13 @@ static inline int disk_unlink(void *ud, int dir, const char *name)
     return rc;
 }
 
-/* Names are on the disk at once. */
 static inline int disk_sync_dir(void *ud, int dir)
 {
     struct disk *d = (struct disk *)ud;
-    (void)dir;
     (void)pthread_mutex_lock(&d->lock);
     bool fails = disk_fails(d, NULL);
+    if (!fails && disk_alive(d))
+        disk_keep_names(d, dir);
     (void)pthread_mutex_unlock(&d->lock);
     if (fails)
         errno = EIO;
@@ -239,9 +294,11 @@ static inline void disk_init(struct disk *d, uint64_t seed)
 static inline void disk_release(struct disk *d)
 {
     mem_free(d->v);
+    mem_free(d->names);
     (void)pthread_mutex_destroy(&d->lock);
     d->v = NULL;
-    d->n = d->cap = 0;
+    d->names = NULL;
+    d->n = d->cap = d->names_n = d->names_cap = 0;
 }
 
 static inline void disk_lose(struct disk *d, int fd, const struct sector *s)
@@ -264,6 +321,7 @@ static inline void disk_crash(struct disk *d, const char *path)
 {
     DIR *dir = opendir(path);
     assert_non_null(dir);
+    disk_lose_names(d, dirfd(dir));
     for (struct dirent *f; (f = readdir(dir)) != NULL;) {
         int fd = openat(dirfd(dir), f->d_name, O_RDWR | O_CLOEXEC);
         if (fd < 0)

@@ -37,8 +37,7 @@ static inline void place_clear(const struct place *p)
     DIR *d = opendir(p->path);
     assert_non_null(d);
     for (struct dirent *f; (f = readdir(d)) != NULL;)
-        if (f->d_name[0] != '.')
-            (void)unlinkat(dirfd(d), f->d_name, 0);
+        (void)unlinkat(dirfd(d), f->d_name, 0); /* but . and .. */
     (void)closedir(d);
 }
 

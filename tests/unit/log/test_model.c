@@ -25,6 +25,8 @@ struct model {
     uint64_t cuts, reopened, tails;
 };
 
+static uint64_t names_lost; /* in all runs */
+
 static void must(struct model *m, bool yes, const char *what)
 {
     if (!yes)
@@ -193,6 +195,7 @@ static void one_run(uint64_t seed, uint64_t *cuts, uint64_t *tails)
     }
     log_close(&m.log);
     *cuts += m.cuts;
+    names_lost += m.disk.names_lost;
     *tails += m.tails;
     for (uint64_t i = 0; i < m.room; i++)
         buf_release(&m.entries[i]);
@@ -216,11 +219,13 @@ static void power_cuts_lose_nothing_that_was_durable(void **state)
     uint64_t cuts = 0, tails = 0;
     for (uint64_t i = 0; i < runs; i++)
         one_run(seed + i, &cuts, &tails);
-    print_message("seeds %llu.. : %llu power cuts, %llu torn records dropped\n",
+    print_message("seeds %llu.. : %llu power cuts, %llu torn records dropped, "
+                  "%llu names lost\n",
                   (unsigned long long)seed, (unsigned long long)cuts,
-                  (unsigned long long)tails);
+                  (unsigned long long)tails, (unsigned long long)names_lost);
     assert_true(cuts > runs); /* else it tests nothing */
     assert_true(tails > runs);
+    assert_true(names_lost > runs);
 }
 
 int main(void)
