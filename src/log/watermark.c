@@ -70,28 +70,40 @@ enum err mark_read(const struct log_dir *d, struct mark *m,
     return ERR_OK;
 }
 
-enum err mark_write(const struct log_dir *d, struct mark *m, struct errbuf *e)
+static enum err write_slots(const struct log_dir *d, int fd,
+                            const struct mark *m, struct errbuf *e)
 {
     unsigned char p[SLOT_BYTES];
+    int why = 0;
+    encode(p, m);
+    /* Both slots are written once, so that later writes never grow the file
+     * and a full disk cannot fail them. */
+    if (m->turn == 1)
+        why = io_write_bytes(d->io, fd, p, sizeof(p), 0);
+    if (why == 0)
+        why = io_write_bytes(d->io, fd, p, sizeof(p), m->turn % 2 * SLOT);
+    if (why == 0)
+        why = io_sync(d->io, fd);
+    if (why != 0)
+        return err_sys(e, ERR_IO, why, "cannot write %s/%s", d->path,
+                       mark_name);
+    /* Cheap after the first time, and needed exactly then. */
+    return m->turn == 1 ? io_sync_dir(d, e) : ERR_OK;
+}
+
+enum err mark_write(const struct log_dir *d, struct mark *m, struct errbuf *e)
+{
     int fd = openat(d->fd, mark_name, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
     if (fd < 0)
         return err_sys(e, ERR_IO, errno, "cannot open %s/%s", d->path,
                        mark_name);
     m->turn++;
     m->time_ms = clock_wall_us() / 1000;
-    encode(p, m);
-    int rc = 0;
-    /* Both slots are written once, so that later writes never grow the file
-     * and a full disk cannot fail them. */
-    if (m->turn == 1)
-        rc = io_write_bytes(d->io, fd, p, sizeof(p), 0);
-    if (rc == 0)
-        rc = io_write_bytes(d->io, fd, p, sizeof(p), m->turn % 2 * SLOT);
-    if (rc == 0)
-        rc = io_sync(d->io, fd);
+    enum err rc = write_slots(d, fd, m, e);
     (void)close(fd);
-    if (rc != 0)
-        return err_sys(e, ERR_IO, rc, "cannot write %s/%s", d->path, mark_name);
-    /* Cheap after the first time, and needed exactly then. */
-    return m->turn == 1 ? io_sync_dir(d, e) : ERR_OK;
+    /* The next one takes this turn, so that it writes over the same slot: the
+     * other one is whole, and there are two from the first time on. */
+    if (rc != ERR_OK)
+        m->turn--;
+    return rc;
 }

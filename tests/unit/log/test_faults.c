@@ -8,6 +8,7 @@
 #include "wait.h"
 
 #include "log/record.h"
+#include "log/watermark.h"
 #include "util/logger.h"
 
 static void short_writes_are_completed(void **state)
@@ -173,6 +174,42 @@ static void a_failed_operation_anywhere_loses_nothing(void **state)
     assert_true(n > 300);
 }
 
+/* A watermark that could not be written leaves the one before, and both slots
+ * are there as soon as one could. */
+static void a_failed_watermark_is_written_again(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1; n <= 4; n++) { /* two writes, the sync, its name's */
+        struct place p;
+        struct disk disk;
+        struct stat st;
+        struct mark m = {.durable = 7}, seen;
+        enum mark_state found;
+        struct errbuf e;
+        place_make(&p);
+        disk_init(&disk, 1);
+        struct log_dir d = {.path = p.path, .io = &disk.io};
+        d.fd = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        disk.fail_any = n;
+        assert_int_equal(mark_write(&d, &m, &e), ERR_IO);
+        assert_ok(mark_write(&d, &m, &e));
+        assert_int_equal(fstatat(d.fd, "watermark", &st, 0), 0);
+        assert_true(st.st_size > 4096);
+        m.durable = 8;
+        disk.fail_any = 1;
+        assert_int_equal(mark_write(&d, &m, &e), ERR_IO);
+        assert_ok(mark_read(&d, &seen, &found, &e));
+        assert_int_equal(found, MARK_GOOD);
+        assert_int_equal(seen.durable, 7);
+        assert_ok(mark_write(&d, &m, &e));
+        assert_ok(mark_read(&d, &seen, &found, &e));
+        assert_int_equal(seen.durable, 8);
+        (void)close(d.fd);
+        disk_release(&disk);
+        place_remove(&p);
+    }
+}
+
 static void the_process_ends_with_the_documented_code(void **state)
 {
     (void)state;
@@ -316,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_failed_write_is_final_wherever_it_happens),
         cmocka_unit_test(a_failed_sync_is_final_wherever_it_happens),
         cmocka_unit_test(a_failed_operation_anywhere_loses_nothing),
+        cmocka_unit_test(a_failed_watermark_is_written_again),
         cmocka_unit_test(the_process_ends_with_the_documented_code),
         cmocka_unit_test(a_full_disk_stops_new_segments_and_nothing_else),
         cmocka_unit_test(a_large_entry_that_found_room_again_ends_the_refusals),
