@@ -131,8 +131,10 @@ static void loaded(struct engine *e, struct now now)
 {
     e->loaded_mono_ms = now.mono_ms;
     e->forget_from = now.wall_ms / (3600 * 1000);
-    if (e->buckets_n > 0 && e->buckets[0].hour < e->forget_from)
-        e->forget_from = e->buckets[0].hour;
+    /* What is late by more than a day waits for the first hour: starts that
+     * follow each other would forget a day each. */
+    if (e->buckets_n > 0 && e->buckets[0].hour + 24 < e->forget_from)
+        e->forget_from = e->buckets[0].hour - 25;
     for (uint32_t i = 0; i < e->queues_n; i++)
         for (unsigned s = JOB_BLOCKED; e->queues[i] != NULL && s <= JOB_RUNNING;
              s++)

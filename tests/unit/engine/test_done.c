@@ -34,16 +34,23 @@ static void a_bucket_is_the_time_of_expiry_rounded_up(void **state)
     }
 }
 
-static void a_clock_that_jumps_forgets_a_day_an_hour(void **state)
+/* Two finished jobs, one kept for a week, one for most of a year. */
+static void finish_two(struct rig *r, struct id *week, struct id *year)
 {
-    struct rig *r = *state;
     struct job_options o = {.given = GIVEN(KEEP), .keep_ms = 7 * DAY_MS};
-    struct id week = rig_add(r, "q", "x", &o).id;
+    *week = rig_add(r, "q", "x", &o).id;
     o.keep_ms = 300 * DAY_MS;
-    struct id year = rig_add(r, "q", "x", &o).id;
+    *year = rig_add(r, "q", "x", &o).id;
     assert_int_equal(rig_lease(r, "q", 2), 2);
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(rig_ack(r, r->token[i]), ERR_OK);
+}
+
+static void a_clock_that_jumps_forgets_a_day_an_hour(void **state)
+{
+    struct rig *r = *state;
+    struct id week, year;
+    finish_two(r, &week, &year);
     r->now.wall_ms += 400 * DAY_MS;
     rig_pass(r, 1);
     assert_int_equal(rig_state(r, week), JOB_COMPLETED);
@@ -57,12 +64,32 @@ static void a_clock_that_jumps_forgets_a_day_an_hour(void **state)
     assert_int_equal(rig_state(r, year), JOB_COMPLETED);
 }
 
+/* A supervisor may start it every few seconds. */
+static void a_start_is_no_reason_to_forget_a_day(void **state)
+{
+    struct rig *r = *state;
+    struct id week, year;
+    finish_two(r, &week, &year);
+    r->now.wall_ms += 400 * DAY_MS;
+    for (int i = 0; i < 20; i++) {
+        rig_restart(r);
+        rig_pass(r, 1);
+    }
+    assert_int_equal(rig_state(r, week), JOB_COMPLETED);
+    for (int i = 0; i < 10; i++)
+        rig_pass(r, HOUR_MS);
+    assert_int_equal(rig_state(r, week), 0);
+    assert_int_equal(rig_state(r, year), JOB_COMPLETED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bucket_is_the_time_of_expiry_rounded_up),
         cmocka_unit_test_setup_teardown(
             a_clock_that_jumps_forgets_a_day_an_hour, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_start_is_no_reason_to_forget_a_day,
+                                        rig_setup, rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
