@@ -167,25 +167,31 @@ void log_request_sync(struct log *l)
         run_here(l);
 }
 
-enum err log_drain(struct log *l, struct errbuf *e)
+enum err log_wait(struct log *l, uint64_t index, struct errbuf *e)
 {
     CHECK_OBJ(l, LOG);
-    log_request_sync(l);
     (void)pthread_mutex_lock(&l->lock);
     l->draining++;
-    while (l->threaded && log_durable(l) < l->last && !l->stuck &&
+    while (l->threaded && log_durable(l) < index && !l->stuck &&
            !atomic_load(&l->failed))
         (void)pthread_cond_wait(&l->moved, &l->lock);
     l->draining--;
     bool stuck = l->stuck;
     (void)pthread_mutex_unlock(&l->lock);
-    if (log_durable(l) >= l->last)
+    if (log_durable(l) >= index)
         return ERR_OK;
     if (stuck)
         return err_set(e, ERR_NOSPACE,
                        "no further log segment can be allocated in %s",
                        l->path);
     return err_set(e, ERR_IO, "the log in %s has failed", l->path);
+}
+
+enum err log_drain(struct log *l, struct errbuf *e)
+{
+    CHECK_OBJ(l, LOG);
+    log_request_sync(l);
+    return log_wait(l, l->last, e);
 }
 
 void log_set_sync(struct log *l, enum log_sync_mode mode)

@@ -156,6 +156,9 @@ void log_request_sync(struct log *log);
  *   ERR_IO       the log has failed (only seen with an on_fatal hook).
  *   ERR_NOSPACE  no segment could be allocated for what waits. */
 MUST_USE enum err log_drain(struct log *log, struct errbuf *e);
+/* Block until everything up to `index` is, which somebody else asks for. Errors
+ * as above. [any] */
+MUST_USE enum err log_wait(struct log *log, uint64_t index, struct errbuf *e);
 
 void log_set_sync(struct log *log, enum log_sync_mode mode);
 void log_set_keep_bytes(struct log *log, uint64_t keep_bytes);

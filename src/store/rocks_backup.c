@@ -4,7 +4,8 @@
  *  2. A checkpoint of the base: hard links to its files, after a flush of all
  *     families together. What it says in meta/applied is X. If there is no base
  *     yet, X is 0: the log has everything.
- *  3. The records X+1 to the last one that is durable by now, copied into a log
+ *  3. What was acknowledged before becomes durable, whatever appendfsync says.
+ *     The records X+1 to the last one that is durable by now, copied into a log
  *     of the backup's own: tables of finished jobs may be in the copy that X
  *     does not cover yet (rocks_file.c), but none beyond what was durable.
  *  4. The marker. A directory without it is not a backup.
@@ -34,7 +35,8 @@
 struct rocks_backup {
     struct rocks *r;
     char path[ROCKS_PATH_MAX];
-    uint64_t upto; /* durable after the checkpoint */
+    uint64_t asked; /* the last index when the backup was asked for */
+    uint64_t upto;  /* durable after the checkpoint */
     uint64_t unlooked;
     bool has_base;
     bool beside; /* on the disk of the data */
@@ -171,6 +173,8 @@ static void *backup_thread(void *arg)
         rc = checkpoint(b, path);
     if (rc == ERR_OK && b->has_base)
         rc = applied_of(b, path, &applied);
+    if (rc == ERR_OK)
+        rc = log_wait(b->r->log, b->asked, &b->e);
     b->upto = log_durable(b->r->log);
     if (rc == ERR_OK)
         rc = copy_log(b, applied + 1);
@@ -207,6 +211,8 @@ enum err rocks_backup(struct backend *backend, const char *path,
     b->done = done;
     b->ud = ud;
     log_hold_begin(r->log, &b->hold, atomic_load(&r->flushed_index) + 1);
+    b->asked = log_last(r->log);
+    log_request_sync(r->log);
     b->has_base = r->has_base; /* read last: without one the hold is at 1 */
     if (pthread_create(&b->thread, NULL, backup_thread, b) != 0) {
         log_hold_end(r->log, &b->hold);

@@ -618,6 +618,33 @@ static void a_backup_is_a_data_directory(void **state)
     p->o.dir = p->dir;
 }
 
+/* Also if it was not synced yet. */
+static void a_backup_has_what_was_acknowledged_before(void **state)
+{
+    struct place *p = *state;
+    struct outcome o;
+    char path[96];
+    snprintf(path, sizeof(path), "%s/copy", p->dir);
+    p->o.log_sync = LOG_NO;
+    p->o.generation_age_ms = 1000000;
+    load(p);
+    for (unsigned i = 0; i < 100; i++) {
+        put(p, i, i + 1, true);
+        commit(p);
+    }
+    assert_true(wait_until(store_acked(p->s) == store_last(p->s)));
+    assert_true(store_durable(p->s) < store_last(p->s));
+    back_up(p, path, &o);
+    if (o.rc != ERR_OK)
+        fail_msg("%s", o.why);
+    store_close(&p->s);
+    p->o.dir = path;
+    load(p);
+    assert_int_equal(count_rows(p), 100);
+    store_close(&p->s);
+    p->o.dir = p->dir;
+}
+
 /* Of files whose path has this in it no byte can be written; NULL: of none. */
 static const char *volatile broken;
 
@@ -853,6 +880,7 @@ int main(void)
         TEST(a_gather_sees_the_present_not_what_it_fetched),
         TEST(a_forgotten_bucket_takes_its_rows_and_no_others),
         TEST(a_backup_is_a_data_directory),
+        TEST(a_backup_has_what_was_acknowledged_before),
         TEST(a_backup_that_cannot_be_written_has_failed_and_is_gone),
         TEST(a_backup_on_a_full_disk_has_failed_and_is_gone),
         TEST(a_backup_leaves_what_finishing_work_needs),
