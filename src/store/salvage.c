@@ -442,7 +442,9 @@ static enum err salvage_log(struct salvage *s, uint64_t applied,
     rc = log_verify(s->log, &check, NULL, NULL, e);
     if (rc != ERR_OK)
         tell(s, "log: %s", e->text);
-    bool readable = rc == ERR_OK || rc == ERR_CORRUPT;
+    /* A folder without anything in it is no log either. */
+    bool empty = rc == ERR_OK && check.segments == 0;
+    bool readable = (rc == ERR_OK || rc == ERR_CORRUPT) && !empty;
     if (readable && check.last >= applied && check.first <= applied + 1)
         return keep_beginning(s, e);
     if (readable && check.damaged_index == 0)

@@ -328,6 +328,28 @@ static void a_lost_log_is_replaced_on_request_only(void **state)
     assert_int_equal(count_rows(p), ROWS + 1);
 }
 
+/* Before the first flush the base ends at index 0, where such a log begins. */
+static void an_empty_log_is_replaced_too(void **state)
+{
+    struct place *p = *state;
+    struct told told = {0};
+    char path[96];
+    load(p);
+    put(p, 1, 1, true);
+    commit(p);
+    wait_applied(p);
+    store_abandon(&p->s);
+    snprintf(path, sizeof(path), "%s/log", p->dir);
+    remove_tree(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    salvaged(p, &told);
+    load(p);
+    put(p, 2, 2, true);
+    commit(p);
+    wait_durable(p);
+    assert_int_equal(get(p, 2), 2);
+}
+
 /* Where the record of an index stands in a segment that begins with 1. */
 struct find {
     uint64_t index;
@@ -589,6 +611,7 @@ int main(void)
         TEST(no_table_is_accused_of_what_the_manifest_did),
         TEST(a_missing_current_is_named_without_tables_too),
         TEST(a_lost_log_is_replaced_on_request_only),
+        TEST(an_empty_log_is_replaced_too),
         TEST(a_damaged_log_keeps_its_good_beginning),
         TEST(damage_below_the_end_of_the_base_costs_nothing),
         TEST(what_was_salvaged_can_be_salvaged_again),
