@@ -1,0 +1,71 @@
+/* Who stands in line, and whose turn it is. */
+#include "model_impl.h"
+
+#include "util/alloc.h"
+
+#define LINE_MAX 256 /* so many jobs back the order is looked at */
+
+uint64_t *model_line_new(uint32_t jobs)
+{
+    return mem_zalloc((jobs / 64 + 1) * sizeof(uint64_t));
+}
+
+void model_line_add(struct model *m, uint32_t k)
+{
+    m->line[k / 64] |= (uint64_t)1 << k % 64;
+}
+
+void model_arrived(struct model *m, uint32_t k, uint32_t priority,
+                   struct now now)
+{
+    m->jobs[k].arrived_ms = now.wall_ms;
+    m->jobs[k].arrival = ++m->arrivals;
+    m->jobs[k].priority = priority;
+    m->jobs[k].clock = m->clock;
+    m->jobs[k].in_line = true;
+    model_line_add(m, k);
+}
+
+bool model_stands(const struct model *m, uint32_t k, struct now now)
+{
+    const struct mjob *j = model_job(m, k);
+    return j->state == M_WAITING && !j->held && j->stands_ms <= now.wall_ms;
+}
+
+/* Beside that of its queue: then others may pass it. */
+static bool has_limits(const struct mjob *j)
+{
+    return (j->gates & (j->gates - 1)) != 0;
+}
+
+/* Does this one wait in the same line, is older, and of no lower priority? One
+ * that comes from under a name stands in a line of its own: of those that
+ * arrived in the same moment either may be the first then. */
+static bool is_before(const struct mjob *older, const struct mjob *j)
+{
+    return !older->held && older->state == M_WAITING &&
+           older->arrival < j->arrival && older->queue == j->queue &&
+           older->clock == j->clock && older->handler == j->handler &&
+           !has_limits(older) &&
+           (!has_limits(j) || older->arrived_ms < j->arrived_ms) &&
+           older->priority >= j->priority;
+}
+
+bool model_passes(struct model *m, uint32_t k)
+{
+    const struct mjob *j = &m->jobs[k];
+    uint32_t from = k > LINE_MAX ? k - LINE_MAX : 0;
+    uint32_t to = k + LINE_MAX < m->jobs_n ? k + LINE_MAX : m->jobs_n;
+    if (!j->in_line)
+        return false;
+    for (uint32_t at = from / 64; at <= (to - 1) / 64; at++) {
+        for (uint64_t left = m->line[at]; left != 0; left &= left - 1) {
+            uint32_t i = at * 64 + (uint32_t)__builtin_ctzll(left);
+            if (!m->jobs[i].in_line)
+                m->line[at] &= ~(left & -left);
+            else if (i >= from && i < to && is_before(&m->jobs[i], j))
+                return true;
+        }
+    }
+    return false;
+}
