@@ -288,17 +288,22 @@ static bool oldest_of(const struct queue *q, struct id *id)
 }
 
 /* The lane to look at first, with members in memory if it has any: the one that
- * would be leased from, or, if none may be, another. */
+ * would be leased from, or, if none may be, another. After a start parked lanes
+ * come to memory one after the other: not before the first is there. */
 static enum err read_first(struct engine *e, struct gather *g, struct queue *q,
-                           struct errbuf *err)
+                           struct now now, struct errbuf *err)
 {
     for (;;) {
         struct lane *l = lane_pick(e, q, NULL, 0);
+        enum err rc;
         if (l == NULL)
             (void)lanes_with_work(q, &l, 1);
-        if (l == NULL || !window_unread(&l->window))
+        if (l == NULL && e->scan_on && q->counts[JOB_PARKED] > 0)
+            rc = park_scan(e, g, now, err);
+        else if (l == NULL || !window_unread(&l->window))
             return ERR_OK;
-        enum err rc = lane_refill(e, g, l, err);
+        else
+            rc = lane_refill(e, g, l, err);
         if (rc != ERR_OK)
             return rc;
     }
@@ -311,7 +316,7 @@ static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
 {
     struct id id;
     struct job *j;
-    enum err rc = read_first(e, g, q, err);
+    enum err rc = read_first(e, g, q, now, err);
     if (rc != ERR_OK)
         return rc;
     if (!oldest_of(q, &id))

@@ -435,6 +435,23 @@ static void a_full_queue_drops_the_oldest_under_a_full_name(void **state)
     assert_int_equal(rig_lease(r, "q", 10), 1);
 }
 
+/* Parked lanes come to memory one after the other then. */
+static void a_full_queue_finds_its_oldest_right_after_a_start(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "api", 1, 0, 0, 0);
+    add_named(r, "other", "api", NULL);
+    assert_int_equal(rig_lease(r, "other", 1), 1);
+    bound(r, 2);
+    struct id first = add_named(r, "q", "api", NULL);
+    add_named(r, "q", "api", NULL);
+    rig_restart(r); /* and no timer runs */
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 2);
+    add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_state(r, first), JOB_CANCELLED);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 2);
+}
+
 static void a_full_queue_looks_at_every_handler_for_its_oldest(void **state)
 {
     struct rig *r = *state;
@@ -865,6 +882,7 @@ int main(void)
         T(maxlen_refuses_or_drops_the_oldest),
         T(a_full_queue_drops_the_oldest_of_a_paused_handler),
         T(a_full_queue_drops_the_oldest_under_a_full_name),
+        T(a_full_queue_finds_its_oldest_right_after_a_start),
         T(a_full_queue_looks_at_every_handler_for_its_oldest),
         T(a_full_queue_drops_nothing_if_that_makes_no_room),
         T(a_full_queue_drops_nothing_for_a_job_that_is_not_added),
