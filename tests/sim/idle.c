@@ -6,8 +6,7 @@
 #define QUIET_TICKS 8
 #define TICKS_MAX 400
 
-/* While it reads for a timer or a chore nothing seems to move. */
-static bool reads(const struct world *w)
+bool idle_reads(const struct world *w)
 {
     return w->engine->timer_fetching || w->engine->chore_fetching;
 }
@@ -19,7 +18,7 @@ static bool settle(struct world *w)
     for (uint32_t i = 0; i < TICKS_MAX && quiet < QUIET_TICKS; i++) {
         if (w->r->violation[0] != '\0')
             return false;
-        quiet = world_tick(w) && !reads(w) ? quiet + 1 : 0;
+        quiet = world_tick(w) && !idle_reads(w) ? quiet + 1 : 0;
     }
     return quiet == QUIET_TICKS;
 }

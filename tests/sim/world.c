@@ -463,7 +463,7 @@ static bool tick(struct world *w, uint32_t starts)
         op_start(w, pick(w));
     if (ticking(w))
         clock_look(w);
-    quiet = run_timers(w) && quiet;
+    quiet = run_timers(w) && !idle_reads(w) && quiet;
     commit(w);
     return quiet;
 }

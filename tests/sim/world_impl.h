@@ -175,6 +175,8 @@ void events_lost(struct world *w);
 /* --- idle.c -------------------------------------------------------------- */
 
 void idle_look(struct world *w);
+/* While it reads for a timer or a chore nothing seems to move. */
+bool idle_reads(const struct world *w);
 
 /* --- world_gates.c ------------------------------------------------------- */
 
