@@ -162,6 +162,8 @@ const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
 const char *model_poisoned(struct model *m, uint32_t k, struct now now);
 /* It ended because a time was over. */
 const char *model_expired(struct model *m, uint32_t k, struct now now);
+/* It went from the line to make room for others. */
+const char *model_dropped(struct model *m, uint32_t k, struct now now);
 /* Is a time over that should have ended it? */
 bool model_is_late(const struct model *m, uint32_t k, struct now now);
 /* All that waits in the queue is gone. */

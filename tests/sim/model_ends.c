@@ -71,6 +71,20 @@ const char *model_poisoned(struct model *m, uint32_t k, struct now now)
     return NULL;
 }
 
+/* It is the oldest of its line. Lines of names may be read later than that. */
+const char *model_dropped(struct model *m, uint32_t k, struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    if (j->state != M_WAITING || j->held || j->not_before_ms > m->wall_max_ms)
+        return "a job was dropped that does not stand in line";
+    if (!model_has_limits(j) && model_passes(m, k))
+        return "a job was dropped before an older one";
+    j = model_change(m, k);
+    model_become(m, j, M_CANCELLED);
+    j->finished_ms = now.wall_ms;
+    return NULL;
+}
+
 static bool is_over(uint64_t at_ms, struct now now)
 {
     return at_ms > 0 && at_ms <= now.wall_ms;

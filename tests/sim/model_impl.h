@@ -34,6 +34,12 @@ static inline bool model_lives(const struct mjob *j)
     return j->state == M_WAITING || j->state == M_RUNNING;
 }
 
+/* Beside that of its queue: then others may pass it. */
+static inline bool model_has_limits(const struct mjob *j)
+{
+    return (j->gates & (j->gates - 1)) != 0;
+}
+
 static inline bool model_lease_over(const struct mjob *j, struct now now)
 {
     return now.mono_ms >= j->lease_end_ms;

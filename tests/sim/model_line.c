@@ -32,12 +32,6 @@ bool model_stands(const struct model *m, uint32_t k, struct now now)
     return j->state == M_WAITING && !j->held && j->stands_ms <= now.wall_ms;
 }
 
-/* Beside that of its queue: then others may pass it. */
-static bool has_limits(const struct mjob *j)
-{
-    return (j->gates & (j->gates - 1)) != 0;
-}
-
 /* Does this one wait in the same line, is older, and of no lower priority? One
  * that comes from under a name stands in a line of its own: of those that
  * arrived in the same moment either may be the first then. */
@@ -46,8 +40,8 @@ static bool is_before(const struct mjob *older, const struct mjob *j)
     return !older->held && older->state == M_WAITING &&
            older->arrival < j->arrival && older->queue == j->queue &&
            older->clock == j->clock && older->handler == j->handler &&
-           !has_limits(older) &&
-           (!has_limits(j) || older->arrived_ms < j->arrived_ms) &&
+           !model_has_limits(older) &&
+           (!model_has_limits(j) || older->arrived_ms < j->arrived_ms) &&
            older->priority >= j->priority;
 }
 

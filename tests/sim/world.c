@@ -109,6 +109,8 @@ void world_op_run(struct world *w, struct op *op)
         rc = notes_run(w, op);
     else if (op->kind == OP_UPDATE)
         rc = update_run(w, op);
+    else if (op->kind == OP_ROOM)
+        rc = room_run(w);
     else
         rc = jobs_run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -176,6 +178,7 @@ static void op_start(struct world *w, enum op_kind kind)
     case OP_PURGE:
     case OP_GATES:
     case OP_CREW:
+    case OP_ROOM:
         break;
     case OP_UPDATE:
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
@@ -242,6 +245,8 @@ static enum op_kind pick(struct world *w)
         return OP_GATES;
     if (w->crew != NULL && chance(w, 80))
         return OP_CREW;
+    if (w->room != NULL && chance(w, 20))
+        return OP_ROOM;
     if (w->notes && w->next_k > 0 && chance(w, 100))
         return w->held_n == 0 || chance(w, 300) ? OP_UPDATE : OP_NOTE;
     if (r < 30 && w->next_k < model_jobs(w->model))
@@ -587,6 +592,8 @@ void world_run(const struct world_options *o, struct world_report *r)
     w->notes = !o->calm && w->clocks == NULL && chance(w, 400);
     if (!o->calm && w->clocks == NULL && chance(w, 400))
         crew_begin(w);
+    if (!o->calm && w->clocks == NULL && chance(w, 300))
+        room_begin(w);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -618,6 +625,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     gates_free(&w->gates);
     keys_free(&w->keys);
     crew_end(w);
+    room_free(&w->room);
     undo_free(&w->undo);
     clock_end(w);
     mem_free(w);

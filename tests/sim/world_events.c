@@ -49,6 +49,10 @@ void events_on(void *ud, const struct event *ev)
         w->lost = model_find(w->model, &ev->id, &w->lost_k);
         return;
     }
+    if (ev->type == EVENT_JOB_CANCELLED && w->adds != NULL) {
+        room_drop(w, &ev->id);
+        return;
+    }
     if (ev->type == EVENT_JOB_ADDED && w->clocks != NULL)
         clock_born(w, ev);
     if (ev->type == EVENT_JOB_EXPIRED) {

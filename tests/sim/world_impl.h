@@ -8,6 +8,7 @@
 #include "crew.h"
 #include "gates.h"
 #include "keys.h"
+#include "room.h"
 #include "undo.h"
 #include "util/hash.h"
 #include "world.h"
@@ -41,7 +42,8 @@ enum op_kind {
     OP_GATES, /* see world_gates.c */
     OP_CREW,  /* see world_crew.c */
     OP_NOTE,  /* see world_notes.c */
-    OP_UPDATE
+    OP_UPDATE,
+    OP_ROOM /* see world_room.c */
 };
 
 enum {
@@ -120,6 +122,8 @@ struct world {
     struct keys *keys; /* NULL: a world without keys */
     struct op asked[ASKED_MAX];
     uint32_t asked_n;
+    struct room *room;     /* NULL: a world of queues without bounds */
+    const struct op *adds; /* what adds jobs just now */
     bool ends;             /* a world of EXPIRES and DEADLINE */
     bool notes;            /* a world whose workers note things down */
     uint32_t owners;       /* so many have jobs */
@@ -227,6 +231,17 @@ void ends_said(struct world *w, const struct op *op, uint32_t k);
 bool ends_refuse(const struct world *w, const struct op *op, uint32_t k);
 void ends_idle(struct world *w);
 
+/* --- world_room.c -------------------------------------------------------- */
+
+void room_begin(struct world *w);
+/* Say how many a queue holds. */
+enum err room_run(struct world *w);
+/* Jobs were added, or refused: had they to be? False if they were refused
+ * because there is no room. */
+bool room_judge(struct world *w, const struct op *op, enum err rc);
+/* One goes to make room for what is added. */
+void room_drop(struct world *w, const struct id *id);
+
 /* --- world_notes.c ------------------------------------------------------- */
 
 void notes_draw(struct world *w, struct op *op);
@@ -247,6 +262,8 @@ void keys_options(struct op *op, struct add_params *p, struct job_options *o);
 /* Was the answer right, and what has come of it? */
 enum key_outcome keys_judge(struct world *w, struct op *op, enum err rc,
                             const struct add_result *results);
+/* Would new jobs come of it? */
+bool keys_make(const struct world *w, const struct op *op);
 /* May it not live again, because another one has its key? */
 bool keys_barred(const struct world *w, uint32_t k);
 

@@ -74,10 +74,14 @@ enum err jobs_run_add(struct world *w, struct op *op)
     }
     if (w->keys != NULL)
         keys_options(op, &p, &o);
+    w->adds = op;
     enum err rc = engine_add(w->engine, op->gather, &p, w->now, res, &w->e);
+    w->adds = NULL;
     if (rc == ERR_PENDING)
         return rc;
     note(w, op->k, rc);
+    if (!room_judge(w, op, rc))
+        return ERR_OK;
     enum key_outcome outcome = KEY_MADE;
     /* A request that is repeated too late makes new jobs of the old numbers. */
     for (uint32_t i = 0; i < op->n; i++)
@@ -93,6 +97,8 @@ enum err jobs_run_add(struct world *w, struct op *op)
         added(w, op, op->jobs[0], op->k, &res[0], true);
     for (uint32_t i = 0; i < op->n && outcome == KEY_MADE; i++)
         added(w, op, op->jobs[i], op->k + i, &res[i], false);
+    if (w->room != NULL && outcome == KEY_MADE)
+        violate(w, op, room_added(w->room, w->model, op->queue, w->now));
     return ERR_OK;
 }
 
@@ -242,6 +248,8 @@ enum err jobs_run_purge(struct world *w, struct op *op)
     model_purged(w->model, op->queue);
     if (drop && rc == ERR_OK && w->gates != NULL)
         gates_queue_gone(w->gates, op->queue);
+    if (drop && rc == ERR_OK && w->room != NULL)
+        room_queue_gone(w->room, op->queue);
     return rc;
 }
 

@@ -154,6 +154,13 @@ enum key_outcome keys_judge(struct world *w, struct op *op, enum err rc,
     return a.outcome;
 }
 
+bool keys_make(const struct world *w, const struct op *op)
+{
+    struct key_answer a;
+    keys_expect(w->keys, w->model, op->queue, &op->use, w->now, &a);
+    return a.outcome == KEY_MADE || a.unsure;
+}
+
 /* --- back to life -------------------------------------------------------- */
 
 bool keys_barred(const struct world *w, uint32_t k)
