@@ -173,6 +173,15 @@ void model_durable(struct model *m, uint64_t index)
         m->head++;
 }
 
+/* What the wall clock leaves of it, but a lease's length at least. */
+static void timeout_again(struct mjob *j, struct now now)
+{
+    uint64_t ran =
+        now.wall_ms > j->started_ms ? now.wall_ms - j->started_ms : 0;
+    uint64_t left = j->timeout_ms > ran ? j->timeout_ms - ran : 0;
+    j->timeout_at_ms = now.mono_ms + (left > j->lease_ms ? left : j->lease_ms);
+}
+
 void model_crashed(struct model *m, uint64_t index, uint64_t crash_mono_ms,
                    struct now now)
 {
@@ -188,10 +197,13 @@ void model_crashed(struct model *m, uint64_t index, uint64_t crash_mono_ms,
     m->head = m->tail;
     m->clock++;
     m->clock_ms = now.wall_ms;
-    for (uint32_t k = 0; k < m->jobs_n; k++)
-        if (m->jobs[k].state == M_RUNNING &&
-            m->jobs[k].lease_end_ms > crash_mono_ms)
-            m->jobs[k].lease_end_ms = now.mono_ms + m->jobs[k].lease_ms;
+    for (uint32_t k = 0; k < m->jobs_n; k++) {
+        struct mjob *j = &m->jobs[k];
+        if (j->state == M_RUNNING && j->lease_end_ms > crash_mono_ms)
+            j->lease_end_ms = now.mono_ms + j->lease_ms;
+        if (j->state == M_RUNNING && j->timeout_ms > 0)
+            timeout_again(j, now);
+    }
 }
 
 /* --- rules --------------------------------------------------------------- */
@@ -271,6 +283,7 @@ const char *model_replaced(struct model *m, uint32_t k, uint32_t payload,
     j->ended = 0;
     j->in_line = j->tried = false;
     j->expires_ms = j->deadline_ms = j->expires_at_ms = j->deadline_at_ms = 0;
+    j->timeout_ms = 0;
     j->not_before_ms = j->stands_ms = not_before_ms;
     memset(j->crashed_ms, 0, sizeof(j->crashed_ms));
     return NULL;
@@ -335,6 +348,8 @@ const char *model_leased(struct model *m, uint32_t k,
     j->delivery = v->delivery;
     j->lease_ms = v->lease_ms;
     j->leased_at_ms = now.mono_ms;
+    j->started_ms = now.wall_ms;
+    j->timeout_at_ms = j->timeout_ms == 0 ? 0 : now.mono_ms + j->timeout_ms;
     j->lease_end_ms = now.mono_ms + v->lease_ms;
     return NULL;
 }

@@ -28,6 +28,7 @@ enum mstate {
 };
 
 #define M_CRASHES 8
+#define M_BASE_MS 1000 /* BASE of every job; FACTOR 2 and JITTER 30 */
 
 /* The keys that a request gives, see keys.h. */
 struct key_use {
@@ -67,7 +68,9 @@ struct mjob {
     uint64_t finished_ms, revived_ms;              /* wall, monotonic */
     /* EXPIRES and DEADLINE: how long, and until when (wall); 0: none */
     uint64_t expires_ms, deadline_ms, expires_at_ms, deadline_at_ms;
-    bool tried;            /* an execution has ended */
+    /* TIMEOUT: how long an execution may take, and until when (monotonic) */
+    uint64_t timeout_ms, timeout_at_ms, started_ms; /* wall */
+    bool tried;                                     /* an execution has ended */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
     uint64_t told_ms, force_ms;
     uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */
@@ -160,6 +163,10 @@ const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
                        struct now now);
 /* It ended because its lease was lost once too often. */
 const char *model_poisoned(struct model *m, uint32_t k, struct now now);
+/* Has its execution taken too long? That ended it; and the job, or not. */
+bool model_is_slow(const struct mjob *j, struct now now);
+const char *model_timed_out(struct model *m, uint32_t k, bool failed,
+                            struct now now);
 /* It ended because a time was over. */
 const char *model_expired(struct model *m, uint32_t k, struct now now);
 /* It went from the line to make room for others. */

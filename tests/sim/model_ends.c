@@ -38,9 +38,15 @@ void model_crash_of(struct mjob *j, struct now now)
     j->crashed_ms[0] = lost_at(j, now);
 }
 
+bool model_is_slow(const struct mjob *j, struct now now)
+{
+    return j->state == M_RUNNING && j->timeout_at_ms > 0 &&
+           j->timeout_at_ms <= now.mono_ms;
+}
+
 bool model_overdue(const struct model *m, const struct mjob *j, struct now now)
 {
-    return model_lease_over(j, now) ||
+    return model_lease_over(j, now) || model_is_slow(j, now) ||
            (j->cancelling && m->wall_max_ms >= j->force_ms);
 }
 
@@ -52,6 +58,8 @@ const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
         return "a lease was lost before its time";
     if (j->cancelling)
         return "a job that was told to stop goes on when its lease is lost";
+    if (model_is_slow(j, now))
+        return "an execution that took too long counts as lost";
     j = model_change(m, k);
     model_crash_of(j, now);
     if (model_crashes_since(j, now.wall_ms - m->crash_window_ms + m->set_ms) >=
@@ -60,6 +68,25 @@ const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
     model_become(m, j, M_WAITING);
     j->not_before_ms = 0;
     j->stands_ms = now.wall_ms + delay_ms;
+    return NULL;
+}
+
+const char *model_timed_out(struct model *m, uint32_t k, bool failed,
+                            struct now now)
+{
+    struct mjob *j = &m->jobs[k];
+    if (!model_is_slow(j, now))
+        return "an execution was ended before its time";
+    if (j->cancelling)
+        return "a job that was told to stop goes on when its time is over";
+    if (failed != (j->failures >= j->retries))
+        return failed ? "a job failed that has another attempt"
+                      : "a job has more attempts than it may";
+    j = model_change(m, k);
+    uint64_t delay_ms = (uint64_t)M_BASE_MS << j->failures++;
+    model_end(m, j, failed ? M_FAILED : M_WAITING, 't', now);
+    j->not_before_ms = now.wall_ms + delay_ms;
+    j->stands_ms = j->not_before_ms + delay_ms * 30 / 100;
     return NULL;
 }
 

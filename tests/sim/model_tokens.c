@@ -134,6 +134,8 @@ const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
         return s == CURRENT ? "a lease in force was called lost" : NULL;
     if (s != CURRENT && s != OVERDUE)
         return "a lease that had ended was extended";
+    if (model_is_slow(was, now))
+        return "an execution that took too long was extended";
     if ((order == ORDER_CANCEL) != was->cancelling)
         return "the order that came with a renewal is wrong";
     struct mjob *j = model_change(m, k);

@@ -361,7 +361,8 @@ static void open_world(struct world *w)
             EVENT_BIT(EVENT_JOB_CANCELLED) | EVENT_BIT(EVENT_JOB_CANCELLING) |
             EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_REVIVED) |
             EVENT_BIT(EVENT_JOB_DELETED) | EVENT_BIT(EVENT_LEASE_LOST) |
-            EVENT_BIT(EVENT_JOB_RELEASED) | EVENT_BIT(EVENT_JOB_EXPIRED),
+            EVENT_BIT(EVENT_JOB_RELEASED) | EVENT_BIT(EVENT_JOB_EXPIRED) |
+            EVENT_BIT(EVENT_JOB_TIMEOUT),
         events_on, w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)

@@ -1,5 +1,6 @@
 /* Jobs that end by a time: EXPIRES, if none of their executions has ended by
- * then and none is under way, and DEADLINE, whatever they do. */
+ * then and none is under way, and DEADLINE, whatever they do. An execution ends
+ * by TIMEOUT, however often its lease is renewed. */
 #include "world_impl.h"
 
 #define MINUTE_MS ((uint64_t)60 * 1000)
@@ -12,13 +13,16 @@ static uint64_t draw_ms(struct world *w)
 
 void ends_draw(struct world *w, struct op *op)
 {
-    op->expires_ms = op->total_ms = 0;
+    op->expires_ms = op->total_ms = op->timeout_ms = 0;
     if (chance(w, 300))
         op->expires_ms = draw_ms(w);
     if (chance(w, 300))
         op->total_ms = op->expires_ms + draw_ms(w);
-    trace(w, "  expires %llu deadline %llu", (unsigned long long)op->expires_ms,
-          (unsigned long long)op->total_ms);
+    if (chance(w, 300))
+        op->timeout_ms = 1 + rng_below(&w->rng, chance(w, 500) ? 5000 : 120000);
+    trace(w, "  expires %llu deadline %llu timeout %llu",
+          (unsigned long long)op->expires_ms, (unsigned long long)op->total_ms,
+          (unsigned long long)op->timeout_ms);
 }
 
 static uint64_t start_ms(const struct op *op)
@@ -36,6 +40,17 @@ void ends_options(const struct op *op, struct job_options *o)
         o->given |= (uint64_t)1 << JOPT_DEADLINE;
         o->deadline_ms = start_ms(op) + op->total_ms;
     }
+    if (op->timeout_ms > 0) {
+        o->given |= (uint64_t)1 << JOPT_TIMEOUT;
+        o->timeout_ms = op->timeout_ms;
+    }
+}
+
+void ends_leased(struct world *w, uint32_t k, const struct lease_view *v)
+{
+    const struct mjob *j = model_job(w->model, k);
+    if (v->timeout_ms != j->timeout_ms || v->deadline_ms != j->deadline_at_ms)
+        violate_job(w, k, "a lease shows another time by which it ends");
 }
 
 void ends_said(struct world *w, const struct op *op, uint32_t k)
@@ -50,6 +65,8 @@ void ends_said(struct world *w, const struct op *op, uint32_t k)
         j->deadline_ms = start + op->total_ms;
         j->deadline_at_ms = w->now.wall_ms + j->deadline_ms;
     }
+    if (op->timeout_ms > 0)
+        j->timeout_ms = op->timeout_ms;
 }
 
 /* A later start must not lie behind an end that is not moved with it. */
@@ -71,5 +88,7 @@ void ends_idle(struct world *w)
         struct op about = {.k = k};
         if (model_is_late(w->model, k, w->now))
             violate(w, &about, "a job is there whose time is over");
+        if (model_is_slow(model_job(w->model, k), w->now))
+            violate(w, &about, "an execution goes on that took too long");
     }
 }

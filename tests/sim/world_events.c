@@ -65,11 +65,17 @@ void events_on(void *ud, const struct event *ev)
     }
     bool poisoned = ev->type == EVENT_JOB_FAILED && w->reaping;
     bool stopped = ev->type == EVENT_JOB_CANCELLED && w->reaping;
+    bool slow = ev->type == EVENT_JOB_TIMEOUT;
     bool released = ev->type == EVENT_JOB_RELEASED && w->reaping;
-    if ((!poisoned && !stopped && !released &&
+    if ((!poisoned && !stopped && !released && !slow &&
          (ev->type == EVENT_JOB_ADDED || !w->timers)) ||
         !model_find(w->model, &ev->id, &k))
         return;
+    if (slow || (poisoned && model_is_slow(model_job(w->model, k), w->now))) {
+        trace(w, "  job %u: took too long", k);
+        violate_job(w, k, model_timed_out(w->model, k, poisoned, w->now));
+        return;
+    }
     if (poisoned) {
         violate_job(w, k, model_poisoned(w->model, k, w->now));
         return;

@@ -81,6 +81,7 @@ struct op {
     struct key_use use;
     char words[3][16];
     uint64_t expires_ms, total_ms; /* EXPIRES, DEADLINE, from its start on */
+    uint64_t timeout_ms;           /* of each execution */
     bool again;                    /* a request that was sent before */
     uint32_t jobs[KEYS_JOBS];      /* the model's numbers of what came of it */
     uint32_t update, number;       /* what is changed, see world_notes.c */
@@ -124,7 +125,7 @@ struct world {
     uint32_t asked_n;
     struct room *room;     /* NULL: a world of queues without bounds */
     const struct op *adds; /* what adds jobs just now */
-    bool ends;             /* a world of EXPIRES and DEADLINE */
+    bool ends;             /* of EXPIRES, DEADLINE and TIMEOUT */
     bool notes;            /* a world whose workers note things down */
     uint32_t owners;       /* so many have jobs */
     struct clocks *clocks; /* NULL: a world without schedules */
@@ -225,6 +226,8 @@ void crew_leave(struct world *w, bool crashed);
 
 void ends_draw(struct world *w, struct op *op);
 void ends_options(const struct op *op, struct job_options *o);
+/* Does a lease show it? */
+void ends_leased(struct world *w, uint32_t k, const struct lease_view *v);
 /* This job was told so. */
 void ends_said(struct world *w, const struct op *op, uint32_t k);
 /* Is a change of its times no good? */

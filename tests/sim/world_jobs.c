@@ -18,7 +18,7 @@ static void add_options(struct world *w, struct op *op, struct job_options *o)
                (uint64_t)1 << JOPT_BASE;
     o->retries = op->retries;
     o->priority = op->priority;
-    o->base_ms = 1000;
+    o->base_ms = M_BASE_MS;
     if (op->delay_ms > 0) {
         o->given |= (uint64_t)1 << JOPT_DELAY;
         o->delay_ms = op->delay_ms;

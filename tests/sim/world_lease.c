@@ -46,6 +46,7 @@ static void on_lease(void *ud, const struct lease_view *v)
     if (!of_queues(op, j->queue))
         violate(w, op, "a job was leased from another queue");
     notes_leased(w, op, k, v);
+    ends_leased(w, k, v);
     violate(w, op, model_leased(w->model, k, v, w->now));
     if (w->r->violation[0] != '\0')
         return;
