@@ -26,7 +26,8 @@ static bool settle(struct world *w)
 static bool may_start(const struct world *w, uint32_t k)
 {
     return model_stands(w->model, k, w->now) &&
-           (w->gates == NULL || gates_fit(w->gates, w->model, k, w->now));
+           (w->gates == NULL || gates_fit(w->gates, w->model, k, w->now)) &&
+           (w->breakers == NULL || breakers_fit(w->breakers, w->model, k));
 }
 
 /* Whoever asks for this job, or one before it, must get one. */
@@ -56,6 +57,7 @@ void idle_look(struct world *w)
     if (w->crew != NULL)
         crew_idle(w);
     ends_idle(w);
+    breakers_idle(w);
     for (uint32_t k = 0; k < w->next_k && w->r->violation[0] == '\0'; k++) {
         uint8_t q = model_job(w->model, k)->queue;
         if ((asked >> q & 1) != 0 || q >= QUEUES || !may_start(w, k))

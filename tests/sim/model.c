@@ -359,6 +359,13 @@ void model_under(struct model *m, uint32_t k, uint8_t session)
     m->jobs[k].session = session;
 }
 
+void model_under_breaker(struct model *m, uint32_t k, uint32_t trips,
+                         bool probe)
+{
+    m->jobs[k].trips = trips;
+    m->jobs[k].probe = probe;
+}
+
 void model_leased_again(struct model *m, uint32_t k)
 {
     model_change(m, k)->again = true;

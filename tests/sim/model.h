@@ -70,7 +70,9 @@ struct mjob {
     uint64_t expires_ms, deadline_ms, expires_at_ms, deadline_at_ms;
     /* TIMEOUT: how long an execution may take, and until when (monotonic) */
     uint64_t timeout_ms, timeout_at_ms, started_ms; /* wall */
-    bool tried;                                     /* an execution has ended */
+    uint32_t trips;        /* of its breaker, when it was leased ... */
+    bool probe;            /* ... while that was half open */
+    bool tried;            /* an execution has ended */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
     uint64_t told_ms, force_ms;
     uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */
@@ -129,6 +131,9 @@ const char *model_leased(struct model *m, uint32_t k,
                          const struct lease_view *v, struct now now);
 /* Under this session, and 1; 0: under none. A repeated request got it, too. */
 void model_under(struct model *m, uint32_t k, uint8_t session);
+/* Its handler's breaker had opened so often; is it a probe? */
+void model_under_breaker(struct model *m, uint32_t k, uint32_t trips,
+                         bool probe);
 void model_leased_again(struct model *m, uint32_t k);
 /* The lease is taken back, uncounted; false: it stands. */
 bool model_undone(struct model *m, uint32_t k, uint32_t delivery,

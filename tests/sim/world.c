@@ -259,6 +259,8 @@ static enum op_kind pick(struct world *w)
         return OP_MANAGE;
     if (w->held_n == 0)
         return OP_LEASE;
+    if (w->breakers != NULL && r < 85) /* so that some open */
+        return r < 76 ? OP_ACK : OP_NACK;
     return r < 85 ? OP_ACK : r < 92 ? OP_NACK : r < 96 ? OP_EXTEND : OP_RELEASE;
 }
 
@@ -362,7 +364,9 @@ static void open_world(struct world *w)
             EVENT_BIT(EVENT_JOB_FAILED) | EVENT_BIT(EVENT_JOB_REVIVED) |
             EVENT_BIT(EVENT_JOB_DELETED) | EVENT_BIT(EVENT_LEASE_LOST) |
             EVENT_BIT(EVENT_JOB_RELEASED) | EVENT_BIT(EVENT_JOB_EXPIRED) |
-            EVENT_BIT(EVENT_JOB_TIMEOUT),
+            EVENT_BIT(EVENT_JOB_TIMEOUT) | EVENT_BIT(EVENT_BREAKER_OPENED) |
+            EVENT_BIT(EVENT_BREAKER_HALF_OPEN) |
+            EVENT_BIT(EVENT_BREAKER_CLOSED),
         events_on, w);
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
@@ -408,6 +412,8 @@ static void crash(struct world *w)
     model_crashed(w->model, survived, crash_mono_ms, w->now);
     if (w->crew != NULL)
         crew_crashed(w->crew, w->model, w->now);
+    if (w->breakers != NULL)
+        breakers_crashed(w->breakers, w->model);
     if (w->clocks != NULL)
         clocks_crashed(w->clocks, survived);
     check(w);
@@ -456,6 +462,7 @@ static bool tick(struct world *w, uint32_t starts)
     w->reaping = true;
     bool quiet = !engine_reap(w->engine, w->now);
     events_lost(w);
+    breakers_flush(w);
     w->reaping = false;
     LIST_FOR (it, &w->fetching) {
         struct op *op = CONTAINER_OF(it, struct op, in);
@@ -586,6 +593,8 @@ void world_run(const struct world_options *o, struct world_report *r)
     if (!o->calm && w->clocks == NULL && chance(w, 400)) {
         gates_begin(w);
         w->owners = 6;
+        if (chance(w, 500))
+            breakers_begin(w);
     }
     if (!o->calm && w->clocks == NULL && chance(w, 400))
         keys_begin(w);
@@ -624,6 +633,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     mem_disk_free(&w->disk);
     model_free(&w->model);
     gates_free(&w->gates);
+    breakers_free(&w->breakers);
     keys_free(&w->keys);
     crew_end(w);
     room_free(&w->room);

@@ -41,12 +41,18 @@ void events_on(void *ud, const struct event *ev)
 {
     struct world *w = ud;
     uint32_t k;
+    if (breakers_event(w, ev))
+        return;
+    if (w->reaping || w->timers)
+        breakers_flush(w);
     if (w->lost && ev->type == EVENT_JOB_FAILED &&
         id_eq(&ev->id, &model_job(w->model, w->lost_k)->id))
         w->lost = false;
     events_lost(w);
     if (ev->type == EVENT_LEASE_LOST) {
         w->lost = model_find(w->model, &ev->id, &w->lost_k);
+        if (w->lost)
+            breakers_tell(w, w->lost_k, TOLD_LOST);
         return;
     }
     if (ev->type == EVENT_JOB_CANCELLED && w->adds != NULL) {
@@ -73,6 +79,7 @@ void events_on(void *ud, const struct event *ev)
         return;
     if (slow || (poisoned && model_is_slow(model_job(w->model, k), w->now))) {
         trace(w, "  job %u: took too long", k);
+        breakers_tell(w, k, TOLD_BAD);
         violate_job(w, k, model_timed_out(w->model, k, poisoned, w->now));
         return;
     }

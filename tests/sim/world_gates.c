@@ -175,6 +175,8 @@ enum err gates_run(struct world *w)
     uint64_t r = rng_below(&w->rng, 100);
     uint32_t q = (uint32_t)rng_below(&w->rng, GATE_QUEUES);
     struct gate_set set;
+    if (w->breakers != NULL && chance(w, 250))
+        return breakers_run(w);
     if (r < 35)
         return set_rule(w);
     if (r < 45)

@@ -4,6 +4,7 @@
 #ifndef SIM_WORLD_IMPL_H
 #define SIM_WORLD_IMPL_H
 
+#include "breakers.h"
 #include "clock.h"
 #include "crew.h"
 #include "gates.h"
@@ -115,9 +116,10 @@ struct world {
     struct now now;
     uint64_t watch_us, watch_step;
     struct model *model;
-    struct undo *undo;   /* of what follows */
-    struct gates *gates; /* NULL: a world without limits */
-    struct crew *crew;   /* NULL: a world without workers */
+    struct undo *undo;         /* of what follows */
+    struct gates *gates;       /* NULL: a world without limits */
+    struct breakers *breakers; /* NULL: a world without them */
+    struct crew *crew;         /* NULL: a world without workers */
     struct crew_world *crew_world;
     struct list waiting, woken;
     struct keys *keys; /* NULL: a world without keys */
@@ -195,6 +197,18 @@ struct slice gates_handler_name(const struct world *w, uint32_t queue,
 enum err gates_run(struct world *w);
 /* Everything that was added must be able to end. */
 void gates_drain(struct world *w);
+
+/* --- world_breakers.c ---------------------------------------------------- */
+
+void breakers_begin(struct world *w);
+/* Change a setting, or move one by hand. */
+enum err breakers_run(struct world *w);
+/* Is it about a breaker? Then it is told. */
+bool breakers_event(struct world *w, const struct event *ev);
+/* An execution ended so; all that comes of it has been said. */
+void breakers_tell(struct world *w, uint32_t k, enum told told);
+void breakers_flush(struct world *w);
+void breakers_idle(struct world *w);
 
 /* --- world_crew.c -------------------------------------------------------- */
 

@@ -102,6 +102,16 @@ enum err jobs_run_add(struct world *w, struct op *op)
     return ERR_OK;
 }
 
+/* What an execution that is ended by its holder tells about its handler. */
+static enum told told_by(const struct world *w, const struct op *op)
+{
+    bool cancelled = model_job(w->model, op->held.k)->cancelling;
+    if (op->kind == OP_ACK)
+        return TOLD_GOOD;
+    return op->kind == OP_NACK && !op->permanent && !cancelled ? TOLD_BAD
+                                                               : TOLD_NOTHING;
+}
+
 static void on_verdict(void *ud, uint32_t i, enum err rc, const char *why)
 {
     struct asked *a = ud;
@@ -112,6 +122,11 @@ static void on_verdict(void *ud, uint32_t i, enum err rc, const char *why)
     (void)why;
     note(w, h->k, rc);
     trace(w, "  verdict %s for %u", err_name(rc), h->k);
+    const struct mjob *j = model_job(w->model, h->k);
+    bool ends =
+        rc == ERR_OK && j->state == M_RUNNING && j->delivery == h->delivery;
+    if (ends)
+        breakers_tell(w, h->k, told_by(w, a->op));
     if (a->op->kind == OP_ACK)
         wrong = model_acked(w->model, h->k, h->delivery, h->epoch, rc, w->now);
     else if (a->op->kind == OP_NACK)
@@ -121,6 +136,7 @@ static void on_verdict(void *ud, uint32_t i, enum err rc, const char *why)
         wrong =
             model_released(w->model, h->k, h->delivery, h->epoch, rc, w->now);
     violate(w, a->op, wrong);
+    breakers_flush(w);
 }
 
 static void on_extend(void *ud, uint32_t i, uint64_t left_ms,
