@@ -109,11 +109,15 @@ bool strand_less(const struct heap_node *a, const struct heap_node *b)
                      &line_top(&y->parts)->in_heap);
 }
 
+static struct lane *part_lane(const struct part *p)
+{
+    return CONTAINER_OF(line_top(&p->lanes), struct lane, in_part);
+}
+
 /* The band and the order of the best job; one band under aging. */
 static void look_at_head(struct part *p)
 {
-    const struct lane *l =
-        CONTAINER_OF(line_top(&p->lanes), struct lane, in_part);
+    const struct lane *l = part_lane(p);
     p->lane = l->id;
     p->head = l->rank;
     p->band = p->strand->queue->set.order == SCHEME_AGING ? 0 : p->head >> 48;
@@ -159,6 +163,41 @@ static void share_count(struct share *s, bool worked, bool works)
     }
 }
 
+static void leave(struct share *s)
+{
+    LIST_FOR (it, &s->parts) {
+        struct part *p = CONTAINER_OF(it, struct part, in_share);
+        if (!line_in(&p->in_strand))
+            continue;
+        line_remove(&s->queue->open, &p->strand->in_open);
+        line_remove(&p->strand->parts, &p->in_strand);
+        strand_update(p->strand);
+    }
+}
+
+static void come_back(struct share *s)
+{
+    LIST_FOR (it, &s->parts) {
+        struct part *p = CONTAINER_OF(it, struct part, in_share);
+        if (p->lanes.len == 0)
+            continue;
+        line_add(&p->strand->parts, &p->in_strand);
+        strand_update(p->strand);
+    }
+}
+
+/* Unread lanes count as work, and may turn out to be none: who has been idle
+ * since the start begins at the others' present, too. */
+static void share_see(struct share *s)
+{
+    s->unseen = false;
+    if (s->virtual_time >= s->queue->virtual_now)
+        return;
+    leave(s);
+    share_arrive(s);
+    come_back(s);
+}
+
 void part_update(struct part *p)
 {
     struct share *s = p->share;
@@ -180,6 +219,8 @@ void part_update(struct part *p)
             list_remove(&p->strand->in_queue);
     }
     strand_update(p->strand);
+    if (s->unseen && is && !window_unread(&part_lane(p)->window))
+        share_see(s);
 }
 
 static void rank_lanes(struct part *p)
@@ -310,11 +351,6 @@ static void ask_for(const void *at, size_t bytes)
         __builtin_prefetch((const char *)at + i);
 }
 
-static struct lane *part_lane(const struct part *p)
-{
-    return CONTAINER_OF(line_top(&p->lanes), struct lane, in_part);
-}
-
 #define LANE_BYTES offsetof(struct lane, closed)
 #define SHARE_BYTES offsetof(struct share, first.lanes.heap)
 
@@ -388,29 +424,6 @@ void strand_expect(const struct strand *s)
 static bool must_leave(const struct share *s)
 {
     return s->working > 1 && s->queue->shares_n > 1;
-}
-
-static void leave(struct share *s)
-{
-    LIST_FOR (it, &s->parts) {
-        struct part *p = CONTAINER_OF(it, struct part, in_share);
-        if (!line_in(&p->in_strand))
-            continue;
-        line_remove(&s->queue->open, &p->strand->in_open);
-        line_remove(&p->strand->parts, &p->in_strand);
-        strand_update(p->strand);
-    }
-}
-
-static void come_back(struct share *s)
-{
-    LIST_FOR (it, &s->parts) {
-        struct part *p = CONTAINER_OF(it, struct part, in_share);
-        if (p->lanes.len == 0)
-            continue;
-        line_add(&p->strand->parts, &p->in_strand);
-        strand_update(p->strand);
-    }
 }
 
 void share_charge(struct part *p, uint32_t cost)

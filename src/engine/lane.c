@@ -258,6 +258,7 @@ enum err lane_load_row(struct engine *e, struct slice key, struct slice value,
     if (!lane_dead(l)) {
         window_init_unread(&l->window, r.head);
         lane_update(e, l);
+        l->part->share->unseen = true;
     }
     return ERR_OK;
 }

@@ -188,6 +188,26 @@ static void who_returns_from_idling_starts_at_the_present(void **state)
     within(c.got[1], 100, 0.02); /* not all of the next two hundred */
 }
 
+/* After a start each lane may have work, until somebody looks: where only jobs
+ * of other priorities stood, or will stand later, that may take long. */
+static void who_is_idle_since_a_start_begins_at_the_present(void **state)
+{
+    struct rig *r = *state;
+    static struct counted c = {.owners = {"busy", "idle"}};
+    struct job_options later = {.given = GIVEN(OWNER) | GIVEN(DELAY),
+                                .owner = SLICE_LIT("idle"),
+                                .delay_ms = 3600000};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_add(r, "q", "x", &later);
+    add_many(r, "busy", 10000);
+    rig_restart(r);
+    serve(r, &c, 5000);
+    assert_int_equal(c.got[1], 0);
+    add_many(r, "idle", 1000);
+    serve(r, &c, 200);
+    within(c.got[1], 100, 0.02);
+}
+
 static void cost_counts_as_much_service(void **state)
 {
     struct rig *r = *state;
@@ -542,6 +562,7 @@ int main(void)
         T(shares_are_those_of_the_weights),
         T(weights_may_change_while_jobs_wait),
         T(who_returns_from_idling_starts_at_the_present),
+        T(who_is_idle_since_a_start_begins_at_the_present),
         T(cost_counts_as_much_service),
         T(an_undone_lease_costs_its_owner_nothing),
         T(equals_are_served_in_the_order_of_their_arrival),
