@@ -6,8 +6,6 @@
 #include "util/alloc.h"
 #include "util/assert.h"
 
-#define CORRECTED_MS 60000 /* a clock goes back by less: it is corrected */
-
 struct model *model_new(uint32_t jobs, uint64_t keep_ms, uint32_t crashes_max,
                         uint64_t crash_window_ms, uint64_t set_ms,
                         uint64_t slack_ms)
@@ -234,9 +232,10 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
     return NULL;
 }
 
-void model_described(struct model *m, uint32_t k, uint8_t handler,
-                     uint32_t gates, uint32_t cost)
+void model_described(struct model *m, uint32_t k, uint8_t owner,
+                     uint8_t handler, uint32_t gates, uint32_t cost)
 {
+    m->jobs[k].owner = owner;
     m->jobs[k].handler = handler;
     m->jobs[k].gates = gates;
     m->jobs[k].cost = cost;
@@ -327,7 +326,7 @@ const char *model_leased(struct model *m, uint32_t k,
         return "a job was leased whose time is over";
     if (v->delivery <= was->delivery)
         return "the delivery number did not grow";
-    if (model_passes(m, k))
+    if (model_passes(m, k, true))
         return "a job was leased before an older one";
     struct mjob *j = model_change(m, k);
     j->in_line = false;

@@ -27,6 +27,7 @@ enum mstate {
     M_ERASED
 };
 
+#define M_QUEUES 4
 #define M_CRASHES 8
 #define M_BASE_MS 1000 /* BASE of every job; FACTOR 2 and JITTER 30 */
 
@@ -62,6 +63,7 @@ struct mjob {
     struct key_use use;
     bool let_go;          /* its unique key, with the lease that it has */
     bool holds;           /* its unique key */
+    uint8_t owner;        /* 0: none */
     uint8_t handler;      /* 0: of the queue's name */
     uint32_t gates, cost; /* see gates.h */
     uint64_t lease_ms, lease_end_ms, leased_at_ms; /* monotonic */
@@ -107,9 +109,12 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
  * order in which they came, also if the clock is corrected meanwhile. */
 void model_arrived(struct model *m, uint32_t k, uint32_t priority,
                    struct now now);
+/* The queue orders owners' lines by age from now on: a point of priority is
+ * worth so much of it. 0: by priority. */
+void model_ordered(struct model *m, uint32_t queue, uint64_t age_ms);
 /* What may keep it from being leased, see gates.h. */
-void model_described(struct model *m, uint32_t k, uint8_t handler,
-                     uint32_t gates, uint32_t cost);
+void model_described(struct model *m, uint32_t k, uint8_t owner,
+                     uint8_t handler, uint32_t gates, uint32_t cost);
 /* The request that made it, or changed it, gave these keys. */
 void model_keyed(struct model *m, uint32_t k, const struct key_use *use);
 void model_holds(struct model *m, uint32_t k, bool holds);

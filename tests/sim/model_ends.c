@@ -104,7 +104,7 @@ const char *model_dropped(struct model *m, uint32_t k, struct now now)
     struct mjob *j = &m->jobs[k];
     if (j->state != M_WAITING || j->held || j->not_before_ms > m->wall_max_ms)
         return "a job was dropped that does not stand in line";
-    if (!model_has_limits(j) && model_passes(m, k))
+    if (!model_has_limits(j) && model_passes(m, k, false))
         return "a job was dropped before an older one";
     j = model_change(m, k);
     model_become(m, j, M_CANCELLED);

@@ -4,6 +4,8 @@
 
 #include "model.h"
 
+#define CORRECTED_MS 60000 /* a clock goes back by less: it is corrected */
+
 struct was {
     uint64_t index; /* 0: the open entry */
     uint32_t k;
@@ -25,6 +27,8 @@ struct model {
     uint64_t arrivals;
     uint32_t clock; /* grows when arrivals begin to be ordered anew */
     uint64_t clock_ms;
+    bool fair[M_QUEUES];
+    uint64_t age_ms[M_QUEUES];
     struct was *undo; /* a ring would do; a queue with a head is simpler */
     size_t head, tail, cap;
 };
@@ -56,8 +60,9 @@ void model_end(struct model *m, struct mjob *j, enum mstate state, uint8_t verb,
 
 uint64_t *model_line_new(uint32_t jobs);
 void model_line_add(struct model *m, uint32_t k);
-/* Is this one's turn behind that of another? */
-bool model_passes(struct model *m, uint32_t k);
+/* Is this one's turn behind that of another? `aged`: also by how long they have
+ * waited. */
+bool model_passes(struct model *m, uint32_t k, bool aged);
 
 /* --- model_ends.c -------------------------------------------------------- */
 

@@ -32,20 +32,42 @@ bool model_stands(const struct model *m, uint32_t k, struct now now)
     return j->state == M_WAITING && !j->held && j->stands_ms <= now.wall_ms;
 }
 
+void model_ordered(struct model *m, uint32_t queue, uint64_t age_ms)
+{
+    m->fair[queue] = true;
+    m->age_ms[queue] = age_ms;
+    m->clock++; /* what stands there has lines of its own */
+}
+
+/* Has it waited longer, each point of its priority counted as some time? What
+ * came under another order keeps that among itself. */
+static bool is_aged(const struct model *m, const struct mjob *older,
+                    const struct mjob *j)
+{
+    uint64_t age_ms = m->age_ms[j->queue];
+    return age_ms > 0 && j->clock == m->clock &&
+           older->arrived_ms + (uint64_t)j->priority * age_ms + CORRECTED_MS <
+               j->arrived_ms + (uint64_t)older->priority * age_ms;
+}
+
 /* Does this one wait in the same line, is older, and of no lower priority? One
  * that comes from under a name stands in a line of its own: of those that
  * arrived in the same moment either may be the first then. */
-static bool is_before(const struct mjob *older, const struct mjob *j)
+static bool is_before(const struct model *m, const struct mjob *older,
+                      const struct mjob *j, bool aged)
 {
-    return !older->held && older->state == M_WAITING &&
-           older->arrival < j->arrival && older->queue == j->queue &&
-           older->clock == j->clock && older->handler == j->handler &&
-           !model_has_limits(older) &&
-           (!model_has_limits(j) || older->arrived_ms < j->arrived_ms) &&
-           older->priority >= j->priority;
+    if (older->held || older->state != M_WAITING || older->queue != j->queue ||
+        older->clock != j->clock || older->handler != j->handler ||
+        model_has_limits(older) ||
+        (m->fair[j->queue] && older->owner != j->owner))
+        return false;
+    return (aged && is_aged(m, older, j)) ||
+           (older->arrival < j->arrival &&
+            (!model_has_limits(j) || older->arrived_ms < j->arrived_ms) &&
+            older->priority >= j->priority);
 }
 
-bool model_passes(struct model *m, uint32_t k)
+bool model_passes(struct model *m, uint32_t k, bool aged)
 {
     const struct mjob *j = &m->jobs[k];
     uint32_t from = k > LINE_MAX ? k - LINE_MAX : 0;
@@ -57,7 +79,7 @@ bool model_passes(struct model *m, uint32_t k)
             uint32_t i = at * 64 + (uint32_t)__builtin_ctzll(left);
             if (!m->jobs[i].in_line)
                 m->line[at] &= ~(left & -left);
-            else if (i >= from && i < to && is_before(&m->jobs[i], j))
+            else if (i >= from && i < to && is_before(m, &m->jobs[i], j, aged))
                 return true;
         }
     }

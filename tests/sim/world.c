@@ -111,6 +111,8 @@ void world_op_run(struct world *w, struct op *op)
         rc = update_run(w, op);
     else if (op->kind == OP_ROOM)
         rc = room_run(w);
+    else if (op->kind == OP_TURNS)
+        rc = turns_run(w);
     else
         rc = jobs_run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -156,6 +158,7 @@ static void op_start(struct world *w, enum op_kind kind)
         op->retries = (uint32_t)rng_below(&w->rng, 4);
         op->priority =
             chance(w, 500) ? 500 : (uint32_t)rng_below(&w->rng, 1001);
+        op->priority = turns_priority(w, op->queue, op->priority);
         op->delay_ms = chance(w, 700) ? 0 : rng_below(&w->rng, 7200000) + 1;
         if (op->k % 3 != 0)
             op->owner = (uint8_t)(op->k % w->owners + 1);
@@ -174,11 +177,14 @@ static void op_start(struct world *w, enum op_kind kind)
             op->only = 1 + (uint8_t)rng_below(&w->rng, GATE_HANDLERS);
         if (w->crew != NULL && !w->draining)
             crew_draw(w, op);
+        if (w->turns != NULL && !w->draining)
+            op->count = 1; /* so that there are lines */
         break;
     case OP_PURGE:
     case OP_GATES:
     case OP_CREW:
     case OP_ROOM:
+    case OP_TURNS:
         break;
     case OP_UPDATE:
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
@@ -247,9 +253,11 @@ static enum op_kind pick(struct world *w)
         return OP_CREW;
     if (w->room != NULL && chance(w, 20))
         return OP_ROOM;
+    if (w->turns != NULL && chance(w, 10))
+        return OP_TURNS;
     if (w->notes && w->next_k > 0 && chance(w, 100))
         return w->held_n == 0 || chance(w, 300) ? OP_UPDATE : OP_NOTE;
-    if (r < 30 && w->next_k < model_jobs(w->model))
+    if (r < (w->turns != NULL ? 45 : 30) && w->next_k < model_jobs(w->model))
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
         return OP_LEASE;
@@ -414,6 +422,8 @@ static void crash(struct world *w)
         crew_crashed(w->crew, w->model, w->now);
     if (w->breakers != NULL)
         breakers_crashed(w->breakers, w->model);
+    if (w->turns != NULL)
+        turns_crash(w);
     if (w->clocks != NULL)
         clocks_crashed(w->clocks, survived);
     check(w);
@@ -604,6 +614,9 @@ void world_run(const struct world_options *o, struct world_report *r)
         crew_begin(w);
     if (!o->calm && w->clocks == NULL && chance(w, 300))
         room_begin(w);
+    if (!o->calm && w->clocks == NULL && w->gates == NULL && w->crew == NULL &&
+        chance(w, 400))
+        turns_begin(w);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -612,6 +625,8 @@ void world_run(const struct world_options *o, struct world_report *r)
                          w->clocks == NULL ? 5 * minute : 20 * hour,
                          w->clocks == NULL ? 2 * hour : 20 * hour);
     open_world(w);
+    if (w->turns != NULL)
+        turns_say(w);
     uint32_t crashes = o->calm || chance(w, 200) ? 0 : 3;
     while (r->ops < o->ops && r->violation[0] == '\0') {
         (void)tick(w, starts(w));
@@ -637,6 +652,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     keys_free(&w->keys);
     crew_end(w);
     room_free(&w->room);
+    turns_free(&w->turns);
     undo_free(&w->undo);
     clock_end(w);
     mem_free(w);

@@ -10,6 +10,7 @@
 #include "gates.h"
 #include "keys.h"
 #include "room.h"
+#include "turns.h"
 #include "undo.h"
 #include "util/hash.h"
 #include "world.h"
@@ -44,7 +45,8 @@ enum op_kind {
     OP_CREW,  /* see world_crew.c */
     OP_NOTE,  /* see world_notes.c */
     OP_UPDATE,
-    OP_ROOM /* see world_room.c */
+    OP_ROOM, /* see world_room.c */
+    OP_TURNS /* see world_turns.c */
 };
 
 enum {
@@ -126,6 +128,8 @@ struct world {
     struct op asked[ASKED_MAX];
     uint32_t asked_n;
     struct room *room;     /* NULL: a world of queues without bounds */
+    struct turns *turns;   /* NULL: a world of queues that are not fair */
+    uint64_t ages[QUEUES]; /* 0: by priority */
     const struct op *adds; /* what adds jobs just now */
     bool ends;             /* of EXPIRES, DEADLINE and TIMEOUT */
     bool notes;            /* a world whose workers note things down */
@@ -258,6 +262,18 @@ enum err room_run(struct world *w);
 bool room_judge(struct world *w, const struct op *op, enum err rc);
 /* One goes to make room for what is added. */
 void room_drop(struct world *w, const struct id *id);
+
+/* --- world_turns.c ------------------------------------------------------ */
+
+void turns_begin(struct world *w);
+/* Say what was not said yet, or was lost by a crash or with a queue. */
+void turns_say(struct world *w);
+void turns_crash(struct world *w);
+/* Change something. */
+enum err turns_run(struct world *w);
+/* What a job of this queue may have, instead of this. */
+uint32_t turns_priority(const struct world *w, uint32_t queue,
+                        uint32_t priority);
 
 /* --- world_notes.c ------------------------------------------------------- */
 

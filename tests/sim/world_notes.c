@@ -106,6 +106,7 @@ void update_draw(struct world *w, struct op *op)
     op->retries = (uint32_t)rng_below(&w->rng, 4);
     op->delay_ms = chance(w, 500) ? 0 : rng_below(&w->rng, 600000);
     op->queue = model_job(w->model, op->k)->queue;
+    op->priority = turns_priority(w, op->queue, op->priority);
     if (w->ends && (op->update & UPDATE_DELAY) != 0)
         ends_draw(w, op);
     if (w->gates == NULL)

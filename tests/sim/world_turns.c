@@ -1,0 +1,92 @@
+/* Queues that are fair to owners, in order of priority or of age. */
+#include "world_impl.h"
+
+#include <stdio.h>
+
+/* What a point of priority is worth. */
+static uint64_t draw_age(struct world *w)
+{
+    static const uint64_t ages[] = {1, 100, 1000, 60000};
+    return ages[rng_below(&w->rng, 4)];
+}
+
+void turns_begin(struct world *w)
+{
+    w->turns = turns_new(w->undo);
+    w->owners = TURNS_OWNERS - 1;
+    for (uint32_t q = 0; q < TURNS_QUEUES; q++)
+        w->ages[q] = chance(w, 500) ? draw_age(w) : 0;
+}
+
+static enum err order_queue(struct world *w, uint32_t q)
+{
+    struct queue_settings s = {.has_fair = true,
+                               .fair = true,
+                               .has_order = true,
+                               .order = w->ages[q] > 0,
+                               .has_age = w->ages[q] > 0,
+                               .age_ms = w->ages[q]};
+    trace(w, "queue %s is fair, age %llu", world_queue(w, q),
+          (unsigned long long)w->ages[q]);
+    enum err rc = engine_queue_set(w->engine, slice_str(world_queue(w, q)), &s,
+                                   w->now, &w->e);
+    if (rc == ERR_OK) {
+        turns_fair(w->turns, q, true);
+        model_ordered(w->model, q, w->ages[q]);
+    }
+    return rc;
+}
+
+static enum err weigh(struct world *w, uint32_t owner)
+{
+    char name[16];
+    uint32_t weight = 1 + (uint32_t)rng_below(&w->rng, TURNS_WEIGHT);
+    struct owner_settings s = {.has_weight = true, .weight = weight};
+    (void)snprintf(name, sizeof(name), "owner-%u", owner);
+    trace(w, "%s has a weight of %u", name, weight);
+    enum err rc =
+        engine_owner_set(w->engine, slice_str(name), &s, w->now, &w->e);
+    if (rc == ERR_OK)
+        turns_weigh(w->turns, owner, weight);
+    return rc;
+}
+
+void turns_say(struct world *w)
+{
+    enum err rc = ERR_OK;
+    for (uint32_t q = 0; q < TURNS_QUEUES && rc == ERR_OK; q++)
+        if (!turns_is_fair(w->turns, q))
+            rc = order_queue(w, q);
+    for (uint32_t i = 1; i < TURNS_OWNERS && rc == ERR_OK; i++)
+        if (!turns_is_weighed(w->turns, i))
+            rc = weigh(w, i);
+    if (rc != ERR_OK)
+        violate(w, NULL, w->e.text);
+}
+
+void turns_crash(struct world *w)
+{
+    turns_crashed(w->turns);
+    for (uint32_t q = 0; q < TURNS_QUEUES; q++)
+        model_ordered(w->model, q, w->ages[q]);
+    turns_say(w);
+}
+
+/* Only of age: else shares would be served by priority first. */
+uint32_t turns_priority(const struct world *w, uint32_t queue,
+                        uint32_t priority)
+{
+    return w->turns != NULL && queue < TURNS_QUEUES && w->ages[queue] == 0
+               ? PRIORITY_DEFAULT
+               : priority;
+}
+
+enum err turns_run(struct world *w)
+{
+    uint32_t q = (uint32_t)rng_below(&w->rng, TURNS_QUEUES);
+    if (w->ages[q] == 0 || chance(w, 500))
+        return weigh(w, 1 + (uint32_t)rng_below(&w->rng, TURNS_OWNERS - 1));
+    UNDO_SAVE(w->undo, &w->ages[q]);
+    w->ages[q] = draw_age(w);
+    return order_queue(w, q);
+}
