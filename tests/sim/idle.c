@@ -41,6 +41,8 @@ static void ask_for(struct world *w, uint32_t k)
     op->count = 1;
     op->lease_ms = 1000 + rng_below(&w->rng, 60000);
     op->only = w->gates != NULL && chance(w, 300) ? j->handler + 1 : 0;
+    if (w->weighs && op->only == 0 && chance(w, 300))
+        weights_draw(w, op);
     trace(w, "idle: job %u may start", k);
     world_op_run(w, op);
     if (op->got_n == 0 && w->r->violation[0] == '\0') {

@@ -144,6 +144,13 @@ struct op *world_op(struct world *w, enum op_kind kind)
     return op;
 }
 
+/* Does it hold the engine to rules about jobs that stand in line? Then more are
+ * added than leased. */
+static bool has_lines(const struct world *w)
+{
+    return w->turns != NULL || w->weighs;
+}
+
 static void op_start(struct world *w, enum op_kind kind)
 {
     struct op *op = world_op(w, kind);
@@ -177,8 +184,10 @@ static void op_start(struct world *w, enum op_kind kind)
             op->only = 1 + (uint8_t)rng_below(&w->rng, GATE_HANDLERS);
         if (w->crew != NULL && !w->draining)
             crew_draw(w, op);
-        if (w->turns != NULL && !w->draining)
-            op->count = 1; /* so that there are lines */
+        if (has_lines(w) && !w->draining)
+            op->count = 1;
+        if (w->weighs && op->worker == 0 && op->only == 0 && chance(w, 300))
+            weights_draw(w, op);
         break;
     case OP_PURGE:
     case OP_GATES:
@@ -257,7 +266,7 @@ static enum op_kind pick(struct world *w)
         return OP_TURNS;
     if (w->notes && w->next_k > 0 && chance(w, 100))
         return w->held_n == 0 || chance(w, 300) ? OP_UPDATE : OP_NOTE;
-    if (r < (w->turns != NULL ? 45 : 30) && w->next_k < model_jobs(w->model))
+    if (r < (has_lines(w) ? 45 : 30) && w->next_k < model_jobs(w->model))
         return OP_ADD;
     if (r < 55 || w->next_k == 0)
         return OP_LEASE;
@@ -617,6 +626,9 @@ void world_run(const struct world_options *o, struct world_report *r)
     if (!o->calm && w->clocks == NULL && w->gates == NULL && w->crew == NULL &&
         chance(w, 400))
         turns_begin(w);
+    /* Of two queues the one that has to be read would come up less often. */
+    w->weighs = !o->calm && w->clocks == NULL && w->gates == NULL &&
+                knobs.pending_per_1000 == 0 && chance(w, 500);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -640,6 +652,8 @@ void world_run(const struct world_options *o, struct world_report *r)
     }
     if (r->violation[0] == '\0')
         drain(w);
+    if (r->violation[0] == '\0')
+        weights_end(w);
     note(w, w->now.wall_ms, r->leases);
     if (w->engine != NULL)
         close_world(w);

@@ -142,7 +142,7 @@ static void draw(struct world *w, struct op *op, uint32_t worker)
     if (chance(w, 600))
         op->session = (uint8_t)(1 + worker % CREW_SESSIONS);
     if (chance(w, 300))
-        op->queue2 = (uint8_t)(1 + (op->queue + 1) % QUEUES);
+        weights_draw(w, op);
     if (chance(w, 600))
         op->block_ms =
             chance(w, 200) ? UINT64_MAX : 1 + rng_below(&w->rng, 60000);

@@ -91,6 +91,7 @@ struct op {
     uint8_t only;                  /* LEASE: this handler, and 1; 0: any */
     /* of a lease, see world_crew.c */
     uint8_t worker, session, queue2; /* and 1; 0: none */
+    uint32_t weights[2];             /* 0: the first queue comes first */
     uint8_t line;
     uint32_t request, again_n; /* 0: it has no key */
     uint64_t block_ms, deadline_ms;
@@ -132,10 +133,12 @@ struct world {
     uint64_t ages[QUEUES]; /* 0: by priority */
     const struct op *adds; /* what adds jobs just now */
     bool ends;             /* of EXPIRES, DEADLINE and TIMEOUT */
-    bool notes;            /* a world whose workers note things down */
-    uint32_t owners;       /* so many have jobs */
-    struct clocks *clocks; /* NULL: a world without schedules */
-    uint32_t region;       /* where the clock is about to change */
+    bool weighs; /* a world of leases by weights; nothing is in their way */
+    double ahead, variance; /* of what they got from their first queue */
+    bool notes;             /* a world whose workers note things down */
+    uint32_t owners;        /* so many have jobs */
+    struct clocks *clocks;  /* NULL: a world without schedules */
+    uint32_t region;        /* where the clock is about to change */
     uint64_t wall_max_ms;
     bool timers, reaping;     /* what happens now is nobody's command */
     struct id born[BORN_MAX]; /* jobs added since the last look */
@@ -274,6 +277,16 @@ enum err turns_run(struct world *w);
 /* What a job of this queue may have, instead of this. */
 uint32_t turns_priority(const struct world *w, uint32_t queue,
                         uint32_t priority);
+
+/* --- world_weights.c ----------------------------------------------------- */
+
+/* From which second queue, and how often from which. */
+void weights_draw(struct world *w, struct op *op);
+/* This job is leased, and its model does not know yet. */
+void weights_leased(struct world *w, const struct op *op, uint32_t k);
+/* It was answered. */
+void weights_asked(struct world *w, const struct op *op, enum err rc);
+void weights_end(struct world *w);
 
 /* --- world_notes.c ------------------------------------------------------- */
 

@@ -47,6 +47,7 @@ static void on_lease(void *ud, const struct lease_view *v)
         violate(w, op, "a job was leased from another queue");
     notes_leased(w, op, k, v);
     ends_leased(w, k, v);
+    weights_leased(w, op, k);
     violate(w, op, model_leased(w->model, k, v, w->now));
     if (w->r->violation[0] != '\0')
         return;
@@ -70,6 +71,8 @@ enum err lease_run(struct world *w, struct op *op)
     queues[0] = slice_str(world_queue(w, op->queue));
     if (op->queue2 > 0)
         queues[p.queues_n++] = slice_str(world_queue(w, op->queue2 - 1u));
+    if (op->queue2 > 0 && op->weights[0] > 0)
+        p.weights = op->weights;
     if (op->only > 0) {
         handler = gates_handler_name(w, op->queue, op->only - 1u);
         p.handlers = &handler;
@@ -78,5 +81,8 @@ enum err lease_run(struct world *w, struct op *op)
     op->got_n = 0;
     if (op->worker > 0)
         return crew_ask(w, op, &p, on_lease, &a);
-    return engine_lease(w->engine, op->gather, &p, w->now, on_lease, &a, &w->e);
+    enum err rc =
+        engine_lease(w->engine, op->gather, &p, w->now, on_lease, &a, &w->e);
+    weights_asked(w, op, rc);
+    return rc;
 }
