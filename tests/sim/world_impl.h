@@ -130,7 +130,8 @@ struct world {
     uint32_t asked_n;
     struct room *room;     /* NULL: a world of queues without bounds */
     struct turns *turns;   /* NULL: a world of queues that are not fair */
-    uint64_t ages[QUEUES]; /* 0: by priority */
+    uint64_t ages[QUEUES]; /* 0: by priority ... */
+    bool flat[QUEUES];     /* ... of which all jobs have the same */
     const struct op *adds; /* what adds jobs just now */
     bool ends;             /* of EXPIRES, DEADLINE and TIMEOUT */
     bool weighs; /* a world of leases by weights; nothing is in their way */

@@ -14,8 +14,10 @@ void turns_begin(struct world *w)
 {
     w->turns = turns_new(w->undo);
     w->owners = TURNS_OWNERS - 1;
-    for (uint32_t q = 0; q < TURNS_QUEUES; q++)
-        w->ages[q] = chance(w, 500) ? draw_age(w) : 0;
+    for (uint32_t q = 0; q < TURNS_QUEUES; q++) {
+        w->flat[q] = chance(w, 500);
+        w->ages[q] = w->flat[q] && chance(w, 500) ? 0 : draw_age(w);
+    }
 }
 
 static enum err order_queue(struct world *w, uint32_t q)
@@ -72,11 +74,11 @@ void turns_crash(struct world *w)
     turns_say(w);
 }
 
-/* Only of age: else shares would be served by priority first. */
+/* All the same where it may come first: then owners would not take turns. */
 uint32_t turns_priority(const struct world *w, uint32_t queue,
                         uint32_t priority)
 {
-    return w->turns != NULL && queue < TURNS_QUEUES && w->ages[queue] == 0
+    return w->turns != NULL && queue < TURNS_QUEUES && w->flat[queue]
                ? PRIORITY_DEFAULT
                : priority;
 }
@@ -84,9 +86,9 @@ uint32_t turns_priority(const struct world *w, uint32_t queue,
 enum err turns_run(struct world *w)
 {
     uint32_t q = (uint32_t)rng_below(&w->rng, TURNS_QUEUES);
-    if (w->ages[q] == 0 || chance(w, 500))
+    if (chance(w, 500))
         return weigh(w, 1 + (uint32_t)rng_below(&w->rng, TURNS_OWNERS - 1));
     UNDO_SAVE(w->undo, &w->ages[q]);
-    w->ages[q] = draw_age(w);
+    w->ages[q] = w->flat[q] && chance(w, 500) ? 0 : draw_age(w);
     return order_queue(w, q);
 }
