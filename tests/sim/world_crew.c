@@ -186,14 +186,20 @@ void crew_draw(struct world *w, struct op *op)
           (unsigned long long)op->block_ms, op->request);
 }
 
-/* Could it have this job? */
-static bool wants(const struct world *w, const struct op *op, uint32_t k)
+/* Has it asked for such a job? */
+static bool asks_for(const struct world *w, const struct op *op, uint32_t k)
 {
     const struct mjob *j = model_job(w->model, k);
     if (op->only == 1 && op->queue != j->queue)
         return false; /* it asks for the handler of its first queue's name */
     return (op->queue == j->queue || op->queue2 == j->queue + 1) &&
-           (op->only == 0 || op->only - 1 == j->handler) &&
+           (op->only == 0 || op->only - 1 == j->handler);
+}
+
+/* Could it have it? */
+static bool wants(const struct world *w, const struct op *op, uint32_t k)
+{
+    return asks_for(w, op, k) &&
            crew_drains(w->crew, op->worker - 1u, w->now) == DRAINS_NOT;
 }
 
@@ -210,14 +216,15 @@ bool crew_waits_for(const struct world *w, uint32_t k, uint64_t before)
     return false;
 }
 
-/* Is somebody else about to look, who was woken for it, perhaps? */
+/* Is somebody else about to look, who was woken for it, perhaps, if only before
+ * it was told to drain? */
 static bool comes_for(const struct world *w, const struct op *but, uint32_t k)
 {
     const struct list *woken[] = {&w->fetching, &w->woken};
     for (size_t i = 0; i < 2; i++)
         LIST_FOR (it, woken[i]) {
             const struct op *op = CONTAINER_OF(it, struct op, in);
-            if (op != but && op->turn > 0 && wants(w, op, k))
+            if (op != but && op->turn > 0 && asks_for(w, op, k))
                 return true;
         }
     return false;
