@@ -527,8 +527,9 @@ enum err engine_bulk(struct engine *e, const struct bulk_params *p,
     if (rc != ERR_OK)
         return rc;
     /* What comes later is not meant. */
-    if (f.created_to_ms == 0 || f.created_to_ms > e->id_ms)
-        f.created_to_ms = e->id_ms > now.wall_ms ? e->id_ms : now.wall_ms;
+    uint64_t last_ms = e->id_ms > now.wall_ms ? e->id_ms : now.wall_ms;
+    if (f.created_to_ms == 0 || f.created_to_ms > last_ms)
+        f.created_to_ms = last_ms;
     if ((f.states & ~(uint32_t)ENDED) == 0 &&
         (f.finished_to_ms == 0 || f.finished_to_ms > now.wall_ms))
         f.finished_to_ms = now.wall_ms;

@@ -42,6 +42,21 @@ static struct id bulk(struct rig *r, struct bulk_params p)
     return id;
 }
 
+static void a_bulk_leaves_out_what_came_behind_its_bound(void **state)
+{
+    struct rig *r = *state;
+    struct id old = rig_add(r, "q", "x", NULL).id, chore;
+    rig_pass(r, 10);
+    struct job_filter f = {.created_to_ms = r->now.wall_ms - 1};
+    struct bulk_params p = {.verb = MANAGE_HOLD, .filter = &f};
+    assert_int_equal(engine_bulk(r->engine, &p, r->now, &chore, &r->err),
+                     ERR_OK);
+    struct id young = rig_add(r, "q", "x", NULL).id; /* in the same moment */
+    rig_until_done(r, chore);
+    assert_int_equal(rig_state(r, old), JOB_HELD);
+    assert_int_equal(rig_state(r, young), JOB_READY);
+}
+
 static void a_walk_tells_every_job_once(void **state)
 {
     struct rig *r = *state;
@@ -347,6 +362,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
+        T(a_bulk_leaves_out_what_came_behind_its_bound),
         T(a_walk_tells_every_job_once),
         T(what_runs_is_found_without_looking_at_the_backlog),
         T(a_chore_cancels_what_fits_and_survives_a_restart),
