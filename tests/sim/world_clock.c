@@ -148,13 +148,25 @@ static bool purging(struct world *w)
     return found;
 }
 
+/* Those that a chore took back in this moment, perhaps behind the alarm. */
+static uint32_t revived(const struct world *w, uint32_t s, uint32_t before)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < before; k++)
+        n += model_job(w->model, k)->schedule == s + 1 &&
+             model_is_live(w->model, k) &&
+             model_job(w->model, k)->revived_ms == w->now.mono_ms;
+    return n;
+}
+
 /* Jobs of `s` older than `before` had to make room, all or some of them. */
 static void displaced(struct world *w, uint32_t s, uint32_t before,
                       const struct schedule_view *v, uint32_t made, bool all)
 {
     bool terminate =
         clocks_settings(w->clocks, s)->overlap == OVERLAP_TERMINATE;
-    if (made > 0 && v->live != 1 && !purging(w))
+    if (made > 0 && (v->live < 1 || v->live > 1 + revived(w, s, before)) &&
+        !purging(w))
         object(w, s, "a job runs beside the one that displaced it");
     for (uint32_t k = 0; k < before; k++) {
         const struct mjob *j = model_job(w->model, k);
