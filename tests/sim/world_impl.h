@@ -163,12 +163,17 @@ void violate_job(struct world *w, uint32_t k, const char *what);
 void trace(const struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool chance(struct world *w, uint32_t per_1000);
 const char *world_queue(const struct world *w, uint32_t queue);
+/* A tick without new operations. True if nothing moved. */
+bool world_tick(struct world *w);
+
+/* --- world_ops.c --------------------------------------------------------- */
+
 /* A new operation, and run it: it is freed when its client has the answer. */
 struct op *world_op(struct world *w, enum op_kind kind);
 void world_op_run(struct world *w, struct op *op);
 void world_op_free(struct world *w, struct op *op);
-/* A tick without new operations. True if nothing moved. */
-bool world_tick(struct world *w);
+/* Draw one, and run it. */
+void world_op_next(struct world *w);
 
 /* --- world_jobs.c, world_lease.c ----------------------------------------- */
 
