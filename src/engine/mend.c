@@ -4,7 +4,8 @@
  *  1. Each live job is looked for where it may stand: leased, ready, parked,
  *     due. One that stands nowhere and is neither blocked nor held lost its
  *     row, and is put where its record says; a leased one leaves other places.
- *  2. Counters of queues and owners are set to what was found, those of
+ *  2. Names, unique keys and effects of jobs that are lost go.
+ *  3. Counters of queues and owners are set to what was found, those of
  *     finished jobs (`done`) to the ids in the rows that list them (`index`).
  *
  * What a lost lease means nobody knows: its job is given out again, as after
@@ -262,6 +263,71 @@ static enum err mend_jobs(struct mend *m, struct errbuf *err)
     }
 }
 
+/* The live job that a row of `keys` hangs from; false: it needs none. */
+static bool key_hangs(struct slice key, struct slice value, struct id *job)
+{
+    struct rec_alias alias;
+    struct rec_unique unique;
+    struct slice name;
+    uint8_t kind;
+    if (!key_parse_key(key, &kind, &name))
+        return false;
+    if (kind == KEY_ALIAS && rec_alias_decode(&alias, value))
+        *job = alias.job;
+    else if (kind == KEY_UNIQUE && rec_unique_decode(&unique, value) &&
+             unique.until_ms == 0)
+        *job = unique.job;
+    else if (kind == KEY_EFFECT && name.len > ID_LEN)
+        memcpy(job->bytes, name.data, ID_LEN);
+    else
+        return false;
+    return true;
+}
+
+struct keys {
+    struct mend *m;
+    struct key last; /* len 0: none */
+    struct key lone[CHUNK];
+    size_t n;
+};
+
+static bool note_key(struct slice key, struct slice value, void *ud)
+{
+    struct keys *all = ud;
+    struct key k;
+    struct id job;
+    if (key.len > KEY_MAX)
+        return true;
+    memcpy(all->last.bytes, key.data, key.len);
+    all->last.len = (uint16_t)key.len;
+    if (key_hangs(key, value, &job) &&
+        !there(all->m, FAMILY_JOBS, key_job(&k, &job)))
+        all->lone[all->n++] = all->last;
+    return true;
+}
+
+/* A name whose job is lost would name nobody, and a unique key keep others out
+ * for ever. */
+static enum err mend_keys(struct mend *m, struct errbuf *err)
+{
+    struct key from = {.len = 0};
+    struct keys *all = NEW(struct keys);
+    enum err rc;
+    all->m = m;
+    do {
+        all->n = all->last.len = 0;
+        rc = store_scan(m->e->store, NULL, FAMILY_KEYS, key_slice(&from),
+                        SLICE_EMPTY, CHUNK, note_key, all, err);
+        for (size_t i = 0; rc == ERR_OK && i < all->n; i++)
+            store_del(m->e->store, FAMILY_KEYS, key_slice(&all->lone[i]));
+        m->out->keys += all->n;
+        key_next(&from, key_slice(&all->last));
+        commit(m);
+    } while (rc == ERR_OK && all->last.len > 0);
+    mem_free(all);
+    return rc;
+}
+
 static void set_finished(struct mend *m, const struct tally *t, bool any)
 {
     struct rec_count r = {t->n};
@@ -365,6 +431,8 @@ enum err engine_mend(struct engine *e, struct now now, struct mended *out,
               sizeof(struct id), by_id);
     if (rc == ERR_OK)
         rc = mend_jobs(m, err);
+    if (rc == ERR_OK)
+        rc = mend_keys(m, err);
     if (rc == ERR_OK)
         rc = mend_finished(m, err);
     if (rc == ERR_OK)

@@ -111,14 +111,32 @@ static void finished_jobs_are_counted_where_they_are_listed(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], 1);
 }
 
+static void a_lost_job_leaves_no_unique_key(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(UNIQUE), .unique = SLICE_LIT("k")};
+    rig_add(r, "q", "x", &o);
+    r->check = false;
+    assert_int_equal(lose(r, FAMILY_JOBS, SLICE_EMPTY), 1);
+    assert_int_equal(lose(r, FAMILY_READY, SLICE_EMPTY), 1);
+    store_commit(r->store, r->now);
+    rig_restart(r);
+    struct mended m = mended(r);
+    assert_int_equal(m.keys, 1);
+    assert_true(rig_add(r, "q", "again", &o).created);
+}
+
 static void what_is_whole_stays_as_it_is(void **state)
 {
     struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(UNIQUE), .unique = SLICE_LIT("k")};
+    rig_add(r, "q", "x", &o);
     some_of_all(r);
     rig_restart(r);
     struct mended m = mended(r);
-    assert_int_equal(
-        m.requeued + m.doubled + m.recounted + m.homeless + m.unreadable, 0);
+    assert_int_equal(m.requeued + m.doubled + m.recounted + m.keys +
+                         m.homeless + m.unreadable,
+                     0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
@@ -129,6 +147,7 @@ int main(void)
         TEST(jobs_without_a_place_get_it_back),
         TEST(lost_counters_are_counted_anew),
         TEST(finished_jobs_are_counted_where_they_are_listed),
+        TEST(a_lost_job_leaves_no_unique_key),
         TEST(what_is_whole_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
