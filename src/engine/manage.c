@@ -305,7 +305,9 @@ enum err engine_manage(struct engine *e, struct gather *g,
             rc = entry_has_room(e, STEP_BYTES, err);
         if (rc == ERR_OK) {
             rc = manage_do(e, use, &a, &id, now, err);
-            if (rc == ERR_PENDING) /* evicted since; nothing has changed */
+            if (rc == ERR_PENDING && i == 0)
+                return rc; /* evicted since; nothing has changed */
+            if (rc == ERR_PENDING)
                 rc = manage_do(e, NULL, &a, &id, now, err);
         } else if (rc == ERR_BUSY) {
             rc = ERR_OK; /* it is so already */
