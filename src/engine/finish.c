@@ -170,7 +170,7 @@ static void move_bodies(struct engine *e, struct gather *g, struct job *j,
     struct moving m = {.e = e};
     struct errbuf err;
     enum err rc = scan_bodies(e, g, j, note_body, &m, &err);
-    if (rc == ERR_PENDING) { /* evicted since finish_gather() saw them */
+    if (rc == ERR_PENDING) { /* it was not gathered: read blocking */
         buf_clear(&m.rows);
         rc = scan_bodies(e, NULL, j, note_body, &m, &err);
     }

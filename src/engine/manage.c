@@ -294,13 +294,17 @@ enum err engine_manage(struct engine *e, struct gather *g,
     for (uint32_t i = 0; i < n; i++) {
         enum err rc = prepare(e, g, &a, p->jobs[i], now, &id, err);
         struct gather *use = g;
-        if (rc == ERR_PENDING && n > 1) {
-            /* An earlier job changed what this one needs: read blocking. */
+        if (rc == ERR_PENDING && i == 0)
+            return rc;
+        if (rc == ERR_PENDING) {
+            /* An earlier job changed what this one needs. */
+            if (p->cut != NULL) {
+                *p->cut = i;
+                return ERR_OK;
+            }
             use = NULL;
             rc = prepare(e, NULL, &a, p->jobs[i], now, &id, err);
         }
-        if (rc == ERR_PENDING)
-            return rc;
         if (rc == ERR_OK)
             rc = entry_has_room(e, STEP_BYTES, err);
         if (rc == ERR_OK) {

@@ -191,8 +191,9 @@ static enum err displace(struct engine *e, struct gather *g, struct schedule *s,
         goto out;
     size_t found = ids.len;
     ids.len = live_stop(e, g, buf_slice(&ids), terminate, now) * ID_LEN;
-    /* Their ends were noted in the row: read it anew. It was just written. */
-    rc = schedule_load_state(e, NULL, &s->id, s, err);
+    /* Their ends were noted in the row: read it anew. It was gathered, and
+     * perhaps just written. */
+    rc = schedule_load_state(e, g, &s->id, s, err);
     if (rc != ERR_OK)
         goto out;
     if (s->st.live > 0 && (ids.len < found || found == (size_t)most * ID_LEN)) {

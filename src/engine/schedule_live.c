@@ -116,8 +116,9 @@ size_t live_stop(struct engine *e, struct gather *g, struct slice ids,
     for (; i < n && (i == 0 || !slice_over(e)); i++) {
         struct id id = id_at(ids, i);
         struct job *j;
-        /* Gathered above; what changed since is read blocking. */
-        enum err rc = job_load(e, NULL, &id, &j, &err);
+        enum err rc = job_load(e, g, &id, &j, &err);
+        if (rc == ERR_PENDING) /* it was not gathered: read blocking */
+            rc = job_load(e, NULL, &id, &j, &err);
         if (rc == ERR_OK)
             stop(e, g, j, terminate, now);
         else if (rc != ERR_NOTFOUND)

@@ -128,10 +128,14 @@ static enum err for_each(struct engine *e, struct gather *g,
         slice_begin(e);
     for (uint32_t i = 0; i < n; i++) {
         enum err rc = prepare(e, g, a, &tokens[i], &j, err);
+        if (rc == ERR_PENDING && i == 0)
+            return rc;
         if (rc == ERR_PENDING) {
-            if (n == 1)
-                return rc;
-            /* An earlier token changed what this one needs: read blocking. */
+            /* An earlier token changed what this one needs. */
+            if (cut != NULL) {
+                *cut = i;
+                return ERR_OK;
+            }
             rc = prepare(e, NULL, a, &tokens[i], &j, err);
         }
         if (rc == ERR_OK) {

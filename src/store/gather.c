@@ -52,20 +52,27 @@ struct want *content_find(struct content *c, enum want_kind kind, enum family f,
     return n == NULL ? NULL : CONTAINER_OF(n, struct want, node);
 }
 
+static struct want *want_new(struct content *c, enum want_kind kind,
+                             enum family f, struct slice from, struct slice to)
+{
+    struct sought k = {kind, f, from, to};
+    struct want *w = arena_alloc(&c->arena, sizeof(*w));
+    *w = (struct want){
+        .kind = kind,
+        .family = f,
+        .from = arena_copy(&c->arena, from),
+        .to = arena_copy(&c->arena, to),
+    };
+    map_add(&c->wants, &w->node, want_hash(&k));
+    return w;
+}
+
 void content_miss(struct content *c, struct want *w, enum want_kind kind,
                   enum family f, struct slice from, struct slice to,
                   size_t limit)
 {
     if (w == NULL) {
-        struct sought k = {kind, f, from, to};
-        w = arena_alloc(&c->arena, sizeof(*w));
-        *w = (struct want){
-            .kind = kind,
-            .family = f,
-            .from = arena_copy(&c->arena, from),
-            .to = arena_copy(&c->arena, to),
-        };
-        map_add(&c->wants, &w->node, want_hash(&k));
+        w = want_new(c, kind, f, from, to);
     } else if (!w->fetched) {
         w->limit = limit > w->limit ? limit : w->limit;
         return; /* is in the list already */
@@ -74,6 +81,32 @@ void content_miss(struct content *c, struct want *w, enum want_kind kind,
     w->fetched = false;
     w->next = c->missing;
     c->missing = w;
+}
+
+static void one_row(struct want *w, struct slice value)
+{
+    w->one = (struct base_row){w->from, value};
+    w->rows = &w->one;
+    w->n = 1;
+}
+
+void content_row(struct content *c, enum family f, struct slice key,
+                 struct slice value)
+{
+    struct want *w = want_new(c, WANT_ROW, f, key, SLICE_EMPTY);
+    w->fetched = w->complete = true;
+    if (value.len > 0)
+        one_row(w, value);
+}
+
+void content_rows(struct content *c, enum want_kind kind, enum family f,
+                  struct slice from, struct slice to, struct base_row *rows,
+                  size_t n)
+{
+    struct want *w = want_new(c, kind, f, from, to);
+    w->fetched = w->complete = true;
+    w->rows = rows;
+    w->n = n;
 }
 
 /* --- in the reader thread ------------------------------------------------ */
@@ -85,13 +118,6 @@ static void went(struct want *w, struct content *c, enum err rc,
     w->rc = rc;
     if (rc != ERR_OK)
         w->why = arena_copy(&c->arena, slice_str(e->text));
-}
-
-static void one_row(struct want *w, struct slice value)
-{
-    w->one = (struct base_row){w->from, value};
-    w->rows = &w->one;
-    w->n = 1;
 }
 
 static void run_row(struct want *w, struct content *c, struct backend *b)

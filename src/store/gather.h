@@ -4,11 +4,13 @@
  *                                                                  |
  *     the actor starts over: wants (at hand) <---- store_poll() <--'
  *
- * Rows are copied into the gather, so neither eviction nor compaction can make
- * an actor start over for ever. The pin keeps the generations from which the
- * gather's rows were seen, and all later ones, in the overlay: what was
- * fetched plus what the overlay says is always the present. A pin that nobody
- * needs lets the overlay grow until writes are refused: store_idle_pins().
+ * Rows are copied into the gather, also those that were in memory, so neither
+ * eviction nor compaction can make an actor start over for ever, or lack when
+ * it acts what it had when it gathered. The pin keeps the generations from
+ * which the gather's rows were seen, and all later ones, in the overlay: what
+ * was fetched plus what the overlay says is always the present. A pin that
+ * nobody needs lets the overlay grow until writes are refused:
+ * store_idle_pins().
  *
  * The content of a gather (wants and rows) belongs to the fetch while one is
  * under way, and only the reader thread touches it then.
@@ -84,6 +86,15 @@ struct want *content_find(struct content *c, enum want_kind kind, enum family f,
 void content_miss(struct content *c, struct want *w, enum want_kind kind,
                   enum family f, struct slice from, struct slice to,
                   size_t limit);
+
+/* Keep what the base had in memory, as if it had been fetched: a row (an empty
+ * value: there is none), or all rows of a range that are not hidden by the
+ * overlay. The rows are the content's already. */
+void content_row(struct content *c, enum family f, struct slice key,
+                 struct slice value);
+void content_rows(struct content *c, enum want_kind kind, enum family f,
+                  struct slice from, struct slice to, struct base_row *rows,
+                  size_t n);
 
 /* The reader thread's work: everything that is missing. */
 void fetch_run(struct fetch *f, struct backend *b);

@@ -61,8 +61,12 @@ static enum err get_base(struct store *s, struct gather *g, bool later,
         rc = s->b->ops->read(s->b, BASE_MEMORY, f, key, arena_of(s, g), value,
                              e);
     }
-    if (rc != ERR_PENDING)
+    if (rc != ERR_PENDING) {
+        if (g != NULL && w == NULL && (rc == ERR_OK || rc == ERR_NOTFOUND))
+            content_row(g->content, f, key,
+                        rc == ERR_OK ? *value : SLICE_EMPTY);
         return rc;
+    }
     if (g != NULL) {
         content_miss(g->content, w, WANT_ROW, f, key, SLICE_EMPTY, 1);
         s->stats.pending_reads++;
@@ -151,6 +155,11 @@ struct walk {
     size_t want_at;
     struct base_cursor *cursor;
     struct base_row base; /* where it stands; key.len 0: at the end */
+    bool at_end;          /* there is no row behind those found */
+
+    /* With a gather: what the cursor found, in the gather's arena. */
+    struct base_row *mine;
+    size_t mine_len, mine_cap;
 };
 
 static bool in_bounds(const struct walk *w, struct slice key)
@@ -230,6 +239,26 @@ static void found(struct walk *w, struct slice key, struct slice value)
     s->rows[s->rows_len++] = (struct base_row){key, value};
 }
 
+/* The cursor's row is gone with its next step: a copy of it. */
+static void found_base(struct walk *w)
+{
+    struct arena *arena = arena_of(w->s, w->g);
+    struct base_row row = {arena_copy(arena, w->base.key),
+                           arena_copy(arena, w->base.value)};
+    found(w, row.key, row.value);
+    if (w->g == NULL)
+        return;
+    if (w->mine_len == w->mine_cap) {
+        size_t cap = w->mine_cap == 0 ? 4 : w->mine_cap * 2;
+        struct base_row *to = arena_alloc(arena, cap * sizeof(*to));
+        if (w->mine_len > 0)
+            memcpy(to, w->mine, w->mine_len * sizeof(*to));
+        w->mine = to;
+        w->mine_cap = cap;
+    }
+    w->mine[w->mine_len++] = row;
+}
+
 /* Let every part that stands on `key` go on. */
 static bool pass(struct walk *w, struct slice key)
 {
@@ -270,7 +299,6 @@ static bool pick(const struct walk *w, struct slice *key, size_t *of)
 /* False: rows of the base are missing. */
 static bool merge(struct walk *w)
 {
-    struct arena *arena = arena_of(w->s, w->g);
     size_t begin = w->s->rows_len;
     if (w->max == 0)
         return true;
@@ -279,15 +307,16 @@ static bool merge(struct walk *w)
     for (;;) {
         struct slice key;
         size_t of = 0;
-        if (!pick(w, &key, &of))
+        if (!pick(w, &key, &of)) {
+            w->at_end = true;
             return true;
+        }
         if (of == w->layers_len) {
             if (!is_covered(w, of, key)) {
                 if (w->want != NULL)
                     found(w, key, w->base.value);
                 else
-                    found(w, arena_copy(arena, key),
-                          arena_copy(arena, w->base.value));
+                    found_base(w);
             }
             if (w->s->rows_len - begin == w->max)
                 return true;
@@ -341,6 +370,9 @@ static enum err collect(struct walk *w, size_t begin, struct errbuf *e)
         if (w->g != NULL)
             content_miss(w->g->content, seen, kind, w->family, w->from, w->to,
                          w->want != NULL ? seen->limit * 2 : w->max + 16);
+    } else if (rc == ERR_OK && w->g != NULL && seen == NULL && w->at_end) {
+        content_rows(w->g->content, kind, w->family, w->from, w->to, w->mine,
+                     w->mine_len);
     }
 
 out:
@@ -352,9 +384,14 @@ static enum err scan(struct store *s, struct gather *g, enum family f,
                      struct slice from, struct slice to, size_t max,
                      store_row_fn fn, void *ud, bool back, struct errbuf *e)
 {
-    struct walk w = {
-        s,           g,    f, from, to, back, max,
-        BASE_MEMORY, NULL, 0, NULL, 0,  NULL, {{NULL, 0}, {NULL, 0}}};
+    struct walk w = {.s = s,
+                     .g = g,
+                     .family = f,
+                     .from = from,
+                     .to = to,
+                     .back = back,
+                     .max = max,
+                     .tier = BASE_MEMORY};
     struct walk again = w;
     size_t begin = s->rows_len;
     enum err rc;

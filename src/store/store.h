@@ -21,7 +21,9 @@
  *
  * and whoever owns the gather then calls store_fetch(); when its callback runs
  * the actor starts over, with the same gather, and finds its rows. An actor
- * gathers everything before it changes anything. With a NULL gather the read
+ * gathers everything before it changes anything, and finds again what it has
+ * gathered: a row, and a range that it has seen to its end, stay with the
+ * gather. With a NULL gather the read
  * blocks and is counted (store_stats.blocking_reads): for start-up and for the
  * rare row that is missed while acting.
  *

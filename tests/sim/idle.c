@@ -44,7 +44,9 @@ static void ask_for(struct world *w, uint32_t k)
     if (w->weighs && op->only == 0 && chance(w, 300))
         weights_draw(w, op);
     trace(w, "idle: job %u may start", k);
+    unsigned per_1000 = no_eviction(w);
     world_op_run(w, op);
+    eviction(w, per_1000);
     if (op->got_n == 0 && w->r->violation[0] == '\0') {
         op->k = k;
         violate(w, op, "nothing moves, and a job that may start waits");

@@ -115,9 +115,15 @@ static void commit(struct world *w)
 
 static void check(struct world *w)
 {
+    struct store_stats st;
     w->r->checks++;
+    unsigned per_1000 = no_eviction(w);
     if (engine_check(w->engine, &w->e) != ERR_OK)
         violate(w, NULL, w->e.text);
+    eviction(w, per_1000);
+    store_get_stats(w->store, &st);
+    if (st.loop_disk_reads > 0)
+        violate(w, NULL, "the loop read the disk");
     if (ticking(w))
         clock_check(w);
 }
@@ -170,6 +176,7 @@ static void open_world(struct world *w)
     while (!done && w->r->violation[0] == '\0')
         if (engine_load(w->engine, w->now, &done, &w->e) != ERR_OK)
             violate(w, NULL, w->e.text);
+    store_serves(w->store);
 }
 
 static void close_world(struct world *w)

@@ -67,8 +67,10 @@ static void object(struct world *w, uint32_t s, const char *what)
 static const struct schedule_view *view(struct world *w, uint32_t s,
                                         struct schedule_view *v)
 {
+    unsigned per_1000 = no_eviction(w);
     enum err rc =
         engine_schedule_get(w->engine, NULL, slice_str(names[s]), v, &w->e);
+    eviction(w, per_1000);
     if (rc != ERR_OK && rc != ERR_NOTFOUND)
         violate(w, NULL, w->e.text);
     w->live[s] = rc == ERR_OK ? v->live : 0;
@@ -77,13 +79,22 @@ static const struct schedule_view *view(struct world *w, uint32_t s,
 
 /* --- jobs ---------------------------------------------------------------- */
 
-static enum job_state state_of(struct world *w, uint32_t k, bool *cancelling)
+static enum err look_up(struct world *w, const struct id *id,
+                        struct job_view *v)
 {
     char text[ID_TEXT_LEN];
-    struct job_view v;
-    id_text(&model_job(w->model, k)->id, text);
+    unsigned per_1000 = no_eviction(w);
+    id_text(id, text);
     enum err rc = engine_get(w->engine, NULL, slice_of(text, sizeof(text)),
-                             w->now, &v, &w->e);
+                             w->now, v, &w->e);
+    eviction(w, per_1000);
+    return rc;
+}
+
+static enum job_state state_of(struct world *w, uint32_t k, bool *cancelling)
+{
+    struct job_view v;
+    enum err rc = look_up(w, &model_job(w->model, k)->id, &v);
     *cancelling = rc == ERR_OK && v.cancelling;
     return rc == ERR_OK ? v.state : 0;
 }
@@ -93,12 +104,9 @@ static uint32_t adopt(struct world *w, struct clock_job *jobs)
 {
     uint32_t n = w->born_n;
     for (uint32_t i = 0; i < n; i++) {
-        char text[ID_TEXT_LEN];
         struct job_view v;
         uint32_t s = 0;
-        id_text(&w->born[i], text);
-        if (engine_get(w->engine, NULL, slice_of(text, sizeof(text)), w->now,
-                       &v, &w->e) != ERR_OK) {
+        if (look_up(w, &w->born[i], &v) != ERR_OK) {
             violate(w, NULL, "a job that was made is gone");
             return 0;
         }
@@ -122,6 +130,13 @@ static uint32_t adopt(struct world *w, struct clock_job *jobs)
     return n;
 }
 
+static void look_blocking(struct world *w, struct op *op)
+{
+    unsigned per_1000 = no_eviction(w);
+    (void)look_at(w, op);
+    eviction(w, per_1000);
+}
+
 /* What the model of the jobs cannot know yet, because nobody was told. */
 static void resolve(struct world *w, uint32_t s)
 {
@@ -129,7 +144,7 @@ static void resolve(struct world *w, uint32_t s)
         const struct mjob *j = model_job(w->model, k);
         struct op op = {.kind = OP_GET, .k = k};
         if (j->schedule == s + 1 && j->state == M_RUNNING)
-            (void)look_at(w, &op);
+            look_blocking(w, &op);
     }
 }
 
@@ -184,7 +199,7 @@ static void displaced(struct world *w, uint32_t s, uint32_t before,
                     model_managed(w->model, k, MANAGE_CANCEL,
                                   w->config.cancel_force_ms, ERR_OK, w->now));
         else
-            (void)look_at(w, &op); /* lost before, and poisonous? */
+            look_blocking(w, &op); /* lost before, and poisonous? */
         /* A chore may have taken it back behind the alarm. */
         if (all && model_is_live(w->model, k) &&
             j->revived_ms != w->now.mono_ms &&
@@ -505,11 +520,13 @@ void clock_check(struct world *w)
 {
     struct engine_stats stats;
     struct schedule_view v;
+    unsigned per_1000 = no_eviction(w);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
         object(w, s, clocks_still(w->clocks, s, view(w, s, &v)));
     check_alarms(w);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
         check_jobs(w, s);
+    eviction(w, per_1000);
     engine_get_stats(w->engine, &stats);
     if (stats.schedule_repairs > 0)
         violate(w, NULL, "the guardian found something to mend");
@@ -539,10 +556,12 @@ bool clock_drained(struct world *w)
     if (!list_empty(&w->fetching))
         return false;
     clock_check(w);
+    unsigned per_1000 = no_eviction(w);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
         if (clocks_exists(w->clocks, s)) {
             struct op op = {.kind = OP_DEL, .schedule = s};
             (void)clock_run(w, &op);
         }
+    eviction(w, per_1000);
     return true;
 }

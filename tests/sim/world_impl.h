@@ -341,4 +341,18 @@ void clock_check(struct world *w);
 void clock_step(struct world *w);
 bool clock_drained(struct world *w);
 
+/* The world looks at the engine for itself: nothing is evicted meanwhile, as
+ * its reads block. Returns what eviction() takes to be as before. */
+static inline unsigned no_eviction(struct world *w)
+{
+    unsigned was = mem_knobs(w->disk)->pending_per_1000;
+    mem_knobs(w->disk)->pending_per_1000 = 0;
+    return was;
+}
+
+static inline void eviction(struct world *w, unsigned per_1000)
+{
+    mem_knobs(w->disk)->pending_per_1000 = per_1000;
+}
+
 #endif

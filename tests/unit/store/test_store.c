@@ -333,6 +333,52 @@ static void a_missing_row_is_fetched_and_stays(void **state)
     assert_int_equal(st.loop_disk_reads, 0);
 }
 
+/* An actor that gathers and then acts finds what it had, whatever has been
+ * evicted in between. */
+static void what_was_in_memory_stays_with_the_gather(void **state)
+{
+    struct rig *r = *state;
+    char seen[64] = "";
+    struct slice v;
+    struct gather *g = gather_new(r->s);
+    for (const char *k = "abcdef"; *k != '\0'; k++)
+        put(r, (char[]){*k, '\0'}, "1");
+    settle(r);
+    put(r, "bb", "1"); /* between rows of the base, and over one of them */
+    put(r, "c", "2");
+    store_del(r->s, FAMILY_JOBS, SLICE_LIT("d"));
+    commit(r);
+    assert_int_equal(get(r, g, "a", &v), ERR_OK);
+    assert_int_equal(get(r, g, "none", &v), ERR_NOTFOUND);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(store_scan(r->s, g, FAMILY_JOBS, SLICE_LIT("b"),
+                                    SLICE_LIT("f"), 9, join, seen, NULL),
+                         ERR_OK);
+        assert_string_equal(seen, "bbbce");
+        seen[0] = '\0';
+        assert_int_equal(store_scan_back(r->s, g, FAMILY_JOBS, SLICE_LIT("b"),
+                                         SLICE_EMPTY, 9, join, seen, NULL),
+                         ERR_OK);
+        assert_string_equal(seen, "fecbbb");
+        seen[0] = '\0';
+        mem_knobs(r->disk)->pending_per_1000 = 1000; /* evicted */
+        assert_int_equal(get(r, g, "a", &v), ERR_OK);
+        assert_true(slice_eq(v, SLICE_LIT("1")));
+        assert_int_equal(get(r, g, "none", &v), ERR_NOTFOUND);
+    }
+    /* What changes meanwhile is seen. */
+    store_del(r->s, FAMILY_JOBS, SLICE_LIT("e"));
+    put(r, "d", "3");
+    commit(r);
+    assert_int_equal(store_scan(r->s, g, FAMILY_JOBS, SLICE_LIT("b"),
+                                SLICE_LIT("f"), 9, join, seen, NULL),
+                     ERR_OK);
+    assert_string_equal(seen, "bbbcd");
+    gather_release(g);
+    assert_int_equal(get(r, g, "a", &v), ERR_PENDING);
+    gather_free(&g);
+}
+
 static void a_read_without_a_gather_blocks_and_is_counted(void **state)
 {
     struct rig *r = *state;
@@ -702,6 +748,7 @@ int main(void)
         TEST(a_slow_disk_makes_generations_larger_not_more),
         TEST(a_generation_stays_while_a_view_is_held),
         TEST(a_missing_row_is_fetched_and_stays),
+        TEST(what_was_in_memory_stays_with_the_gather),
         TEST(a_read_without_a_gather_blocks_and_is_counted),
         TEST(a_pending_scan_calls_nobody_and_then_is_whole),
         TEST(a_scan_that_was_fetched_too_short_asks_for_more),
