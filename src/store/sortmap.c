@@ -9,7 +9,7 @@
 
 struct inner {
     unsigned len;
-    const char *seps[FANOUT]; /* seps[0] is not used */
+    struct sortmap_row seps[FANOUT]; /* seps[0] is not used */
     void *children[FANOUT];
 };
 
@@ -19,48 +19,61 @@ struct path {
     unsigned at[HEIGHT_MAX];
 };
 
-/* Most keys differ in their first few words; memcmp() as a call costs more
- * than these loads. */
-static inline int compare(struct slice key, const char *row)
+/* A key that is looked for. */
+struct sought {
+    uint64_t high, low;
+    struct slice key;
+};
+
+#define HEAD 16
+
+static inline struct sought seek_for(struct slice key)
 {
-    struct change_head h = change_head(row);
-    const char *a = key.data, *b = row + CHANGE_HEAD;
-    size_t n = key.len < h.key_len ? key.len : h.key_len;
-    while (n >= 8) {
-        uint64_t x, y;
-        memcpy(&x, a, 8);
-        memcpy(&y, b, 8);
-        if (x != y)
-            return __builtin_bswap64(x) < __builtin_bswap64(y) ? -1 : 1;
-        a += 8;
-        b += 8;
-        n -= 8;
+    struct sought s = {.key = key};
+    char padded[HEAD] = {0};
+    const char *head = key.data;
+    if (key.len < HEAD) {
+        if (key.len > 0)
+            memcpy(padded, key.data, key.len);
+        head = padded;
     }
-    if (n >= 4) {
-        uint32_t x, y;
-        memcpy(&x, a, 4);
-        memcpy(&y, b, 4);
-        if (x != y)
-            return __builtin_bswap32(x) < __builtin_bswap32(y) ? -1 : 1;
-        a += 4;
-        b += 4;
-        n -= 4;
-    }
-    while (n > 0) {
-        if (*a != *b)
-            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-        a++;
-        b++;
-        n--;
-    }
-    return key.len < h.key_len ? -1 : key.len > h.key_len;
+    memcpy(&s.high, head, 8);
+    memcpy(&s.low, head + 8, 8);
+    s.high = __builtin_bswap64(s.high);
+    s.low = __builtin_bswap64(s.low);
+    return s;
+}
+
+static inline struct sortmap_row row_of(const char *at)
+{
+    struct sought s = seek_for(change_key(at));
+    return (struct sortmap_row){s.high, s.low, at};
+}
+
+/* Of keys whose heads are the same. */
+static int compare_rest(struct slice key, const char *at)
+{
+    struct slice other = change_key(at);
+    if (key.len <= HEAD || other.len <= HEAD)
+        return key.len < other.len ? -1 : key.len > other.len;
+    return slice_cmp(slice_of(key.data + HEAD, key.len - HEAD),
+                     slice_of(other.data + HEAD, other.len - HEAD));
+}
+
+static inline int compare(const struct sought *s, const struct sortmap_row *r)
+{
+    if (s->high != r->high)
+        return s->high < r->high ? -1 : 1;
+    if (s->low != r->low)
+        return s->low < r->low ? -1 : 1;
+    return compare_rest(s->key, r->at);
 }
 
 static struct sortmap_leaf *leaf_new(struct sortmap *m)
 {
     struct sortmap_leaf *l = mem_alloc(sizeof(*l));
     l->prev = l->next = NULL;
-    l->upper = NULL;
+    l->upper = (struct sortmap_row){0};
     l->len = 0;
     l->rows = l->row_slots;
     l->marks = l->mark_slots;
@@ -96,14 +109,14 @@ void sortmap_release(struct sortmap *m)
 /* --- finding ------------------------------------------------------------- */
 
 /* The first row of the leaf that is not below `key`. */
-static unsigned leaf_lower_bound(const struct sortmap_leaf *l, struct slice key,
-                                 bool *found)
+static unsigned leaf_lower_bound(const struct sortmap_leaf *l,
+                                 const struct sought *key, bool *found)
 {
     unsigned lo = 0, hi = l->len;
     *found = false;
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
-        int c = compare(key, l->rows[mid]);
+        int c = compare(key, &l->rows[mid]);
         if (c == 0) {
             *found = true;
             return mid;
@@ -117,12 +130,13 @@ static unsigned leaf_lower_bound(const struct sortmap_leaf *l, struct slice key,
 }
 
 /* Which child of an inner node a key belongs to. */
-static inline unsigned child_of(const struct inner *in, struct slice key)
+static inline unsigned child_of(const struct inner *in,
+                                const struct sought *key)
 {
     unsigned lo = 1, hi = in->len;
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
-        if (compare(key, in->seps[mid]) < 0)
+        if (compare(key, &in->seps[mid]) < 0)
             hi = mid;
         else
             lo = mid + 1;
@@ -130,7 +144,8 @@ static inline unsigned child_of(const struct inner *in, struct slice key)
     return lo - 1;
 }
 
-static struct sortmap_leaf *descend(const struct sortmap *m, struct slice key)
+static struct sortmap_leaf *descend(const struct sortmap *m,
+                                    const struct sought *key)
 {
     void *node = m->root;
     for (unsigned h = m->height; h > 0; h--) {
@@ -141,24 +156,25 @@ static struct sortmap_leaf *descend(const struct sortmap *m, struct slice key)
 }
 
 /* As descend(), and the way. */
-static struct path path_to(const struct sortmap *m, struct slice key,
+static struct path path_to(const struct sortmap *m, const char *row,
                            const struct sortmap_leaf *leaf)
 {
+    struct sought key = seek_for(change_key(row));
     struct path path = {0};
     void *node = m->root;
     for (unsigned h = m->height; h-- > 0;) {
         path.nodes[h] = node;
-        path.at[h] = child_of(node, key);
+        path.at[h] = child_of(node, &key);
         node = path.nodes[h]->children[path.at[h]];
     }
     ASSERT(node == leaf);
     return path;
 }
 
-static bool leaf_covers(const struct sortmap_leaf *l, struct slice key)
+static bool leaf_covers(const struct sortmap_leaf *l, const struct sought *key)
 {
-    return l->len > 0 && compare(key, l->rows[0]) >= 0 &&
-           (l->upper == NULL || compare(key, l->upper) < 0);
+    return l->len > 0 && compare(key, &l->rows[0]) >= 0 &&
+           (l->upper.at == NULL || compare(key, &l->upper) < 0);
 }
 
 static void remember(struct sortmap *m, struct sortmap_leaf *l)
@@ -180,20 +196,21 @@ static void forget(struct sortmap *m, const struct sortmap_leaf *l)
 
 /* As leaf_lower_bound(), if it is where the last find or insert ended. */
 static bool hint_is_right(const struct sortmap_leaf *l, unsigned at,
-                          struct slice key, bool *found)
+                          const struct sought *key, bool *found)
 {
     *found = false;
-    if (at > l->len || (at > 0 && compare(key, l->rows[at - 1]) <= 0))
+    if (at > l->len || (at > 0 && compare(key, &l->rows[at - 1]) <= 0))
         return false;
     if (at == l->len)
         return true;
-    int c = compare(key, l->rows[at]);
+    int c = compare(key, &l->rows[at]);
     *found = c == 0;
     return c <= 0;
 }
 
 bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
 {
+    struct sought sought = seek_for(key);
     struct sortmap_leaf *l = m->last;
     bool found;
 
@@ -202,27 +219,28 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
         return false;
     }
     /* Births: behind everything. */
-    if (l->len > 0 && compare(key, l->rows[l->len - 1]) > 0) {
+    if (l->len > 0 && compare(&sought, &l->rows[l->len - 1]) > 0) {
         *pos = (struct sortmap_pos){l, l->len};
         return false;
     }
     l = m->fingers[0];
-    if (l != NULL && m->hint < l->len && compare(key, l->rows[m->hint]) == 0) {
+    if (l != NULL && m->hint < l->len &&
+        compare(&sought, &l->rows[m->hint]) == 0) {
         *pos = (struct sortmap_pos){l, m->hint};
         return true;
     }
     l = NULL;
     for (int i = 0; i < SORTMAP_FINGERS && l == NULL; i++)
-        if (m->fingers[i] != NULL && leaf_covers(m->fingers[i], key))
+        if (m->fingers[i] != NULL && leaf_covers(m->fingers[i], &sought))
             l = m->fingers[i];
     if (l == NULL)
-        l = descend(m, key);
+        l = descend(m, &sought);
     remember(m, l);
     pos->leaf = l;
-    if (hint_is_right(l, m->hint, key, &found))
+    if (hint_is_right(l, m->hint, &sought, &found))
         pos->at = m->hint;
     else
-        pos->at = leaf_lower_bound(l, key, &found);
+        pos->at = leaf_lower_bound(l, &sought, &found);
     m->hint = pos->at;
     return found;
 }
@@ -246,7 +264,7 @@ static void leaf_put(struct sortmap_leaf *l, unsigned at, const char *row,
         leaf_rewind(l);
     memmove(&l->rows[at + 1], &l->rows[at], tail * sizeof(l->rows[0]));
     memmove(&l->marks[at + 1], &l->marks[at], tail);
-    l->rows[at] = row;
+    l->rows[at] = row_of(row);
     l->marks[at] = mark;
     l->len++;
 }
@@ -254,7 +272,7 @@ static void leaf_put(struct sortmap_leaf *l, unsigned at, const char *row,
 /* Add `child`, whose least key is `sep`, right of the path's child at height
  * `h`; splits upwards as needed. */
 static void inner_add(struct sortmap *m, struct path *path, unsigned h,
-                      const char *sep, void *child)
+                      struct sortmap_row sep, void *child)
 {
     if (h == m->height) {
         struct inner *root = mem_alloc(sizeof(*root));
@@ -274,7 +292,7 @@ static void inner_add(struct sortmap *m, struct path *path, unsigned h,
         /* An ascending load fills nodes to the brim. */
         unsigned keep = at == FANOUT ? FANOUT - 1 : FANOUT / 2;
         struct inner *right = mem_alloc(sizeof(*right));
-        const char *right_sep = in->seps[keep];
+        struct sortmap_row right_sep = in->seps[keep];
         right->len = in->len - keep;
         memcpy(right->children, &in->children[keep],
                right->len * sizeof(right->children[0]));
@@ -301,11 +319,11 @@ static void inner_add(struct sortmap *m, struct path *path, unsigned h,
 static struct sortmap_pos leaf_split(struct sortmap *m, struct sortmap_leaf *l,
                                      unsigned at, const char *row)
 {
-    struct path path = path_to(m, change_key(row), l);
+    struct path path = path_to(m, row, l);
     struct sortmap_leaf *right = leaf_new(m);
     bool tail = l == m->last && at == l->len;
     unsigned keep = tail ? l->len : at == l->len ? l->len * 7 / 8 : l->len / 2;
-    const char *sep;
+    struct sortmap_row sep;
 
     right->len = l->len - keep;
     memcpy(right->rows, &l->rows[keep], right->len * sizeof(l->rows[0]));
@@ -319,7 +337,7 @@ static struct sortmap_pos leaf_split(struct sortmap *m, struct sortmap_leaf *l,
         right->next->prev = right;
     else
         m->last = right;
-    sep = tail ? row : right->rows[0];
+    sep = tail ? row_of(row) : right->rows[0];
     l->upper = sep;
     inner_add(m, &path, 0, sep, right);
     return at > keep || tail ? (struct sortmap_pos){right, at - keep}
@@ -409,16 +427,16 @@ void sortmap_remove(struct sortmap *m, struct sortmap_pos pos)
 {
     struct sortmap_leaf *l = pos.leaf;
     ASSERT(pos.at < l->len);
-    const char *row = l->rows[pos.at];
+    const char *row = l->rows[pos.at].at;
     l->len--;
     m->len--;
     leaf_close(l, pos.at);
     /* Rows often go in the order of their keys, and the next one was written
      * long ago. */
     if (pos.at < l->len)
-        prefetch_key(l->rows[pos.at]);
+        prefetch_key(l->rows[pos.at].at);
     if (l->len == 0 && m->height > 0) {
-        struct path path = path_to(m, change_key(row), l);
+        struct path path = path_to(m, row, l);
         leaf_drop(m, l, &path);
     }
 }
@@ -437,8 +455,11 @@ struct sortmap_pos sortmap_seek(const struct sortmap *m, struct slice key)
     bool found;
     if (m->len == 0)
         return (struct sortmap_pos){NULL, 0};
-    struct sortmap_leaf *l = key.len == 0 ? m->first : descend(m, key);
-    return settle(l, key.len == 0 ? 0 : leaf_lower_bound(l, key, &found));
+    if (key.len == 0)
+        return settle(m->first, 0);
+    struct sought sought = seek_for(key);
+    struct sortmap_leaf *l = descend(m, &sought);
+    return settle(l, leaf_lower_bound(l, &sought, &found));
 }
 
 struct sortmap_pos sortmap_before(const struct sortmap *m, struct slice key)
@@ -468,21 +489,29 @@ struct sortmap_pos sortmap_prev(struct sortmap_pos pos)
 
 /* --- checking ------------------------------------------------------------ */
 
-static size_t check_node(const void *node, unsigned height, const char *lower,
-                         const char *upper, const struct sortmap *m)
+static bool same(const struct sortmap_row *a, const struct sortmap_row *b)
+{
+    return a->at == b->at && a->high == b->high && a->low == b->low;
+}
+
+static size_t check_node(const void *node, unsigned height,
+                         struct sortmap_row lower, struct sortmap_row upper,
+                         const struct sortmap *m)
 {
     size_t len = 0;
     if (height == 0) {
         const struct sortmap_leaf *l = node;
-        ASSERT(l->upper == upper);
+        ASSERT(same(&l->upper, &upper));
         ASSERT(l->rows + l->len <= l->row_slots + SORTMAP_LEAF);
         ASSERT(l->rows - l->row_slots == l->marks - l->mark_slots);
         ASSERT(l->len > 0 || m->height == 0);
         for (unsigned i = 0; i < l->len; i++) {
-            struct slice key = change_key(l->rows[i]);
-            ASSERT(lower == NULL || compare(key, lower) >= 0);
-            ASSERT(upper == NULL || compare(key, upper) < 0);
-            ASSERT(i == 0 || compare(key, l->rows[i - 1]) > 0);
+            struct sortmap_row row = row_of(l->rows[i].at);
+            struct sought key = seek_for(change_key(row.at));
+            ASSERT(same(&row, &l->rows[i]));
+            ASSERT(lower.at == NULL || compare(&key, &lower) >= 0);
+            ASSERT(upper.at == NULL || compare(&key, &upper) < 0);
+            ASSERT(i == 0 || compare(&key, &l->rows[i - 1]) > 0);
         }
         return l->len;
     }
@@ -497,13 +526,14 @@ static size_t check_node(const void *node, unsigned height, const char *lower,
 
 void sortmap_check(const struct sortmap *m)
 {
+    const struct sortmap_row none = {0};
     size_t len = 0;
     const struct sortmap_leaf *last = NULL;
     if (m->root == NULL) {
         ASSERT(m->len == 0 && m->first == NULL && m->last == NULL);
         return;
     }
-    ASSERT(check_node(m->root, m->height, NULL, NULL, m) == m->len);
+    ASSERT(check_node(m->root, m->height, none, none, m) == m->len);
     for (const struct sortmap_leaf *l = m->first; l != NULL; l = l->next) {
         ASSERT(l->prev == last);
         len += l->len;

@@ -1,7 +1,10 @@
 /* Sorted map: rows in key order, for the overlay and the in-memory base.
  *
  * A B+tree of pointers to changes (store/entry.h), which lie in somebody's
- * arena. Nothing is copied and nothing is allocated per row.
+ * arena. Nothing is allocated per row, and of a row only the first 16 bytes of
+ * its key are copied: they decide nearly all comparisons (ids, lanes and times
+ * are no longer), so that a search stays in the nodes and asks the memory for
+ * one row, not for a dozen.
  *
  *                 [ inner: children, separators ]
  *                 /              |              \
@@ -54,15 +57,21 @@ struct sortmap {
     size_t node_bytes;
 };
 
+/* A row and the start of its key, as numbers, filled up with zeros. */
+struct sortmap_row {
+    uint64_t high, low;
+    const char *at; /* a change */
+};
+
 struct sortmap_leaf {
     struct sortmap_leaf *prev, *next;
-    const char *upper; /* a change, or NULL */
+    struct sortmap_row upper; /* at: NULL if there is none */
     unsigned len;
     /* The first of each; rows go mostly from the front, which moves none. */
     uint8_t *marks; /* the user's, one byte a row */
-    const char **rows;
+    struct sortmap_row *rows;
     uint8_t mark_slots[SORTMAP_LEAF];
-    const char *row_slots[SORTMAP_LEAF];
+    struct sortmap_row row_slots[SORTMAP_LEAF];
 };
 
 /* A place in a map; `leaf` is NULL behind the end. */
@@ -79,7 +88,7 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos);
 
 static inline const char *sortmap_row(struct sortmap_pos pos)
 {
-    return pos.leaf->rows[pos.at];
+    return pos.leaf->rows[pos.at].at;
 }
 
 static inline uint8_t sortmap_mark(struct sortmap_pos pos)
@@ -91,7 +100,7 @@ static inline uint8_t sortmap_mark(struct sortmap_pos pos)
 static inline void sortmap_set(struct sortmap_pos pos, const char *row,
                                uint8_t mark)
 {
-    pos.leaf->rows[pos.at] = row;
+    pos.leaf->rows[pos.at].at = row;
     pos.leaf->marks[pos.at] = mark;
 }
 

@@ -20,20 +20,25 @@ struct fixture {
     struct sortmap m;
     struct arena arena;
     struct rng rng;
+    unsigned shape;    /* of the keys */
     const char **rows; /* by number; NULL: not in the map */
     unsigned len;
 };
 
-/* Keys that share long beginnings, and of different lengths. */
-static struct slice key_of(unsigned i, char *to)
+/* Keys that share beginnings which end before, in and behind the part that the
+ * nodes hold of each, and of different lengths: some are others with more, be
+ * it zeros. */
+static struct slice key_of(const struct fixture *f, unsigned i, char *to)
 {
-    memcpy(to, "queue:lane:", 11);
+    static const size_t shared[] = {11, 14, 24, 0, 10, 12};
+    size_t len = shared[f->shape % ARRAY_LEN(shared)];
+    bool zeros = f->shape % 2 == 1;
+    unsigned n = zeros ? i / 3 : i;
+    memcpy(to, "queue:lane:handler:owner", len);
     for (int b = 0; b < 4; b++)
-        to[11 + b] = (char)(i >> (24 - 8 * b));
-    if (i % 3 == 0)
-        return slice_of(to, 15);
-    memset(to + 15, 'x', 8);
-    return slice_of(to, i % 3 == 1 ? 19 : 23);
+        to[len++] = (char)(n >> (24 - 8 * b));
+    memset(to + len, zeros ? '\0' : 'x', 8);
+    return slice_of(to, len + (zeros ? i % 3 : i % 3 * 4));
 }
 
 static struct fixture *begin(uint64_t seed)
@@ -41,6 +46,7 @@ static struct fixture *begin(uint64_t seed)
     struct fixture *f = NEW(struct fixture);
     sortmap_init(&f->m);
     rng_seed(&f->rng, seed);
+    f->shape = (unsigned)seed / 3; /* for each range all of them */
     f->rows = mem_zalloc(UNIVERSE * sizeof(*f->rows));
     return f;
 }
@@ -56,8 +62,8 @@ static void end(struct fixture *f)
 
 static void put(struct fixture *f, unsigned i)
 {
-    char bytes[32];
-    struct slice key = key_of(i, bytes);
+    char bytes[40];
+    struct slice key = key_of(f, i, bytes);
     struct sortmap_pos pos;
     bool found = sortmap_find(&f->m, key, &pos);
     assert_int_equal(found, f->rows[i] != NULL);
@@ -72,9 +78,9 @@ static void put(struct fixture *f, unsigned i)
 
 static void take(struct fixture *f, unsigned i)
 {
-    char bytes[32];
+    char bytes[40];
     struct sortmap_pos pos;
-    bool found = sortmap_find(&f->m, key_of(i, bytes), &pos);
+    bool found = sortmap_find(&f->m, key_of(f, i, bytes), &pos);
     assert_int_equal(found, f->rows[i] != NULL);
     if (!found)
         return;
@@ -110,8 +116,8 @@ static void compare_all(struct fixture *f)
 
 static void seek(struct fixture *f, unsigned i)
 {
-    char bytes[32];
-    struct slice key = key_of(i, bytes);
+    char bytes[40];
+    struct slice key = key_of(f, i, bytes);
     struct sortmap_pos at = sortmap_seek(&f->m, key);
     struct sortmap_pos before = sortmap_before(&f->m, key);
     unsigned k = i;
