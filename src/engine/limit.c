@@ -37,8 +37,10 @@ static void limit_free(struct engine *e, struct limit *l)
 {
     if (l->queue != NULL)
         l->queue->gate = NULL;
-    if (l->owner != NULL)
+    if (l->owner != NULL) {
         l->owner->gate = NULL;
+        owner_quota_changed(e, l->owner);
+    }
     map_remove(&e->limits_by_name, &l->by_name);
     list_remove(&l->in_all);
     list_remove(&l->touched);
@@ -131,7 +133,8 @@ struct limit *limit_make(struct engine *e, struct slice name)
         l->owner = owner_find(e, behind(name, OWNER_LIMIT));
         if (l->owner != NULL) {
             l->owner->gate = l;
-            l->running = l->owner->running;
+            l->running = owner_running(e, l->owner);
+            owner_quota_changed(e, l->owner);
         }
     }
     limit_touch(e, l);
@@ -184,19 +187,9 @@ void limit_refresh(struct engine *e, struct limit *l)
     l->rate_until_ms = 0; /* by the rule that was */
 }
 
-static struct owner *owner_of(const struct engine *e, const struct job *j)
-{
-    return j->owner < e->owners_n ? e->owners[j->owner] : NULL;
-}
-
-static bool has_quota(const struct owner *o)
-{
-    return o != NULL && (o->gate != NULL || o->set.running_max > 0);
-}
-
 bool job_limited(const struct engine *e, const struct job *j)
 {
-    return j->limits_len > 0 || has_quota(owner_of(e, j));
+    return j->limits_len > 0 || owner_has_quota(e, j);
 }
 
 static void add_name(struct job_names *n, struct limit *l)
@@ -274,9 +267,8 @@ void job_names(struct engine *e, struct job *j, bool make, struct job_names *n)
     }
     if (j->limits_len > 0 && !names_known(e, j, n))
         names_find(e, j, make, n);
-    struct owner *o = owner_of(e, j);
-    if (has_quota(o))
-        add_name(n, owner_gate(e, o));
+    if (owner_has_quota(e, j))
+        add_name(n, owner_gate(e, e->owners[j->owner]));
 }
 
 /* --- open or not --------------------------------------------------------- */
@@ -432,27 +424,23 @@ static void names_hold(struct engine *e, struct job *j, struct now now)
  * and let go after the quota was found. */
 void limits_hold(struct engine *e, struct job *j, struct now now)
 {
-    struct owner *o = owner_of(e, j);
     if (j->queue->gate != NULL) {
         limit_charge(e, j->queue->gate, 1, now);
         take_slot(j->queue->gate);
     }
     if (job_limited(e, j))
         names_hold(e, j, now);
-    if (o != NULL)
-        o->running++;
+    owner_runs(e, j, 1);
 }
 
 /* A lease that was found at start. A queue's own count is known already. */
 void limits_held(struct engine *e, struct job *j)
 {
-    struct owner *o = owner_of(e, j);
     struct job_names n;
     job_names(e, j, true, &n);
     for (uint32_t i = 0; i < n.n; i++)
         take_slot(n.at[i]);
-    if (o != NULL)
-        o->running++;
+    owner_runs(e, j, 1);
 }
 
 static void give_slot(struct engine *e, struct limit *l, struct now now)
@@ -464,16 +452,12 @@ static void give_slot(struct engine *e, struct limit *l, struct now now)
 
 void limits_release(struct engine *e, struct job *j, struct now now)
 {
-    struct owner *o = owner_of(e, j);
     struct job_names n = {.n = 0};
     if (j->queue->gate != NULL)
         give_slot(e, j->queue->gate, now);
     if (job_limited(e, j))
         job_names(e, j, true, &n);
-    if (o != NULL) {
-        ASSERT(o->running > 0);
-        o->running--;
-    }
+    owner_runs(e, j, -1);
     for (uint32_t i = 0; i < n.n; i++)
         give_slot(e, n.at[i], now);
     j->names_seen = e->limits_freed;

@@ -345,7 +345,9 @@ enum err names_load_row(struct engine *e, struct slice key, struct slice value,
         struct rec_owner r;
         if (!rec_owner_decode(&r, value) || r.id == 0 || r.id > (1u << 24))
             return damaged("owner", err);
-        owner_new(e, name, r.id)->set = r;
+        struct owner *o = owner_new(e, name, r.id);
+        o->set = r;
+        owner_quota_changed(e, o);
     } else if (kind == NAMED_LIVE) {
         uint32_t first;
         if (!name_parse_u32(name, &first) || !owner_load_live(e, first, value))

@@ -70,6 +70,12 @@ uint64_t owner_live(const struct engine *e, uint32_t id);
 void owner_recount(struct engine *e, const struct owner *o, uint64_t live);
 /* Room for its count. */
 void owner_born(struct engine *e, const struct owner *o);
+/* Its quota of running jobs: its gate has come or gone, or it was set. */
+void owner_quota_changed(struct engine *e, const struct owner *o);
+bool owner_has_quota(const struct engine *e, const struct job *j);
+/* How many of its jobs are leased; one more, or (by < 0) fewer. */
+uint32_t owner_running(const struct engine *e, const struct owner *o);
+void owner_runs(struct engine *e, const struct job *j, int by);
 void lives_free(struct engine *e);
 void owners_commit(struct engine *e);
 /* False: the row of live jobs is damaged. */

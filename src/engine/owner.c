@@ -15,10 +15,47 @@ void owner_born(struct engine *e, const struct owner *o)
 {
     uint32_t i = o->set.id / LIVE_BLOCK;
     e->lives = names_array(e->lives, &e->lives_n, i);
-    if (e->lives[i] != NULL)
+    if (e->lives[i] == NULL) {
+        e->lives[i] = NEW(struct live_block);
+        e->lives[i]->first = i * LIVE_BLOCK;
+    }
+    owner_quota_changed(e, o);
+}
+
+void owner_quota_changed(struct engine *e, const struct owner *o)
+{
+    uint32_t bit = (uint32_t)1 << o->set.id % LIVE_BLOCK;
+    struct live_block *b = block_of(e, o->set.id);
+    _Static_assert(LIVE_BLOCK <= 32, "a bit for each owner");
+    if (o->gate != NULL || o->set.running_max > 0)
+        b->quotas |= bit;
+    else
+        b->quotas &= ~bit;
+}
+
+static bool is_owner(const struct engine *e, uint32_t id)
+{
+    return id < e->owners_n && e->owners[id] != NULL;
+}
+
+bool owner_has_quota(const struct engine *e, const struct job *j)
+{
+    return is_owner(e, j->owner) &&
+           (block_of(e, j->owner)->quotas >> j->owner % LIVE_BLOCK & 1) != 0;
+}
+
+uint32_t owner_running(const struct engine *e, const struct owner *o)
+{
+    return block_of(e, o->set.id)->running[o->set.id % LIVE_BLOCK];
+}
+
+void owner_runs(struct engine *e, const struct job *j, int by)
+{
+    if (!is_owner(e, j->owner))
         return;
-    e->lives[i] = NEW(struct live_block);
-    e->lives[i]->first = i * LIVE_BLOCK;
+    uint32_t *n = &block_of(e, j->owner)->running[j->owner % LIVE_BLOCK];
+    ASSERT(by > 0 || *n > 0);
+    *n = by > 0 ? *n + 1 : *n - 1;
 }
 
 uint64_t owner_live(const struct engine *e, uint32_t id)
@@ -38,8 +75,7 @@ static void count(struct engine *e, uint32_t id, uint64_t n)
 
 void owner_count(struct engine *e, const struct job *j, int by)
 {
-    if ((j->flags & JOBF_OWNED) == 0 || j->owner >= e->owners_n ||
-        e->owners[j->owner] == NULL)
+    if ((j->flags & JOBF_OWNED) == 0 || !is_owner(e, j->owner))
         return;
     uint64_t n = owner_live(e, j->owner);
     ASSERT(by > 0 || n > 0);
@@ -153,6 +189,7 @@ enum err engine_owner_set(struct engine *e, struct slice owner,
     }
     if (s->has_running) {
         o->set.running_max = s->running_max;
+        owner_quota_changed(e, o);
         limit_settle(e, owner_gate(e, o), now);
     }
     owner_store(e, o);
@@ -168,7 +205,7 @@ static void view_of(const struct engine *e, const struct owner *o,
                                      .running_max = o->set.running_max,
                                      .adds = adds_of(o)},
                              .live = owner_live(e, o->set.id),
-                             .running = o->running};
+                             .running = owner_running(e, o)};
 }
 
 enum err engine_owner(struct engine *e, struct slice owner,

@@ -91,17 +91,19 @@ struct owner {
     struct map_node by_name;
     struct slice name;
     struct rec_owner set;
-    uint32_t running;
     struct limit *gate; /* its quota of running jobs, or NULL */
     struct rate_paid adds;
     struct lane *lane; /* that its last job was for, or NULL */
 };
 
-/* Live jobs of owners whose ids follow each other: one row of NAMED_LIVE. */
+/* What each life of a job looks at of owners whose ids follow each other. Their
+ * live jobs are one row of NAMED_LIVE. */
 struct live_block {
     uint32_t first;
+    uint32_t quotas;     /* bits: has a gate, or is to have one */
     struct list touched; /* in engine.touched_lives */
     uint64_t n[LIVE_BLOCK];
+    uint32_t running[LIVE_BLOCK];
 };
 
 /* A queue's lanes of one handler: whatever they hold, one step opens and closes

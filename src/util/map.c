@@ -74,7 +74,7 @@ void map_add(struct map *m, struct map_node *n, uint64_t hash)
 {
     step(m);
     if (m->old.buckets == NULL &&
-        (m->now.buckets == NULL || m->len > m->now.mask))
+        (m->now.buckets == NULL || m->len > m->now.mask / 2))
         grow(m);
     n->hash = hash;
     link_node(&m->now, n);
