@@ -316,7 +316,8 @@ void limit_settle(struct engine *e, struct limit *l, struct now now)
         park_open(e, l, now);
     else if (!l->open && room && (l->queue != NULL || !list_empty(&l->groups)))
         wake_at(e, l, opens_ms(l));
-    if (list_empty(&l->groups))
+    /* Nothing may need it any more; if it cools already it is looked at. */
+    if (l->running == 0 && list_empty(&l->groups) && !list_linked(&l->cooling))
         limit_touch(e, l);
 }
 
