@@ -197,7 +197,7 @@ class Server:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(sig)
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=60):
         """Its exit code; negative: the signal."""
         try:
             return self.process.wait(seconds)
