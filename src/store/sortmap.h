@@ -28,6 +28,7 @@
  *     first leaf under child i (so a finger finds what a descent finds).
  *  4. No leaf is empty, except the only one. No inner node is empty.
  *  5. `len` is the number of rows.
+ *  6. Beside each row lies the start of its own key.
  *
  * Threads: finds move the fingers, so they belong to the owner. Cursors
  * (seek, next, prev) only read; several threads may use them on a map that
