@@ -69,6 +69,7 @@ struct purge {
     uint64_t expected, done, examined;
     uint32_t window; /* windows of lanes up to here are released */
     bool left;       /* by what runs: then the lanes can go */
+    uint32_t jobs;   /* to look at in a slice: about as many as it erases */
 };
 enum purge_step { /* stored as the chore's phase: never renumber */
                   PURGE_PARKED = 0,
