@@ -316,28 +316,6 @@ static void every_pair_of_options_follows_from_the_table(void **state)
     assert_int_equal(pairs_check(table), 15 * 15);
 }
 
-static void parsing_an_add_costs_well_under_a_microsecond(void **state)
-{
-    (void)state;
-    enum { ROUNDS = 200000 };
-    accepted("JOB.ADD q payload");
-    uint64_t start = clock_mono_us();
-    for (unsigned i = 0; i < ROUNDS; i++)
-        if (cmd_parse(&ctx) != ERR_OK)
-            fail();
-    double plain = (double)(clock_mono_us() - start) * 1000 / ROUNDS;
-    accepted("JOB.ADD q payload DELAY 5m RETRIES 3 BACKOFF linear");
-    start = clock_mono_us();
-    for (unsigned i = 0; i < ROUNDS; i++)
-        if (cmd_parse(&ctx) != ERR_OK)
-            fail();
-    double three = (double)(clock_mono_us() - start) * 1000 / ROUNDS;
-    printf("parse: %.0f ns plain, %.0f ns with three options\n", plain, three);
-    /* The goal is 100 ns; the bound leaves room for sanitizers and neighbours.
-     */
-    assert_true(plain < 5000);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,7 +329,6 @@ int main(void)
         cmocka_unit_test(too_few_words_is_redis_error_and_what_is_wanted),
         cmocka_unit_test(fixed_and_optional_arguments_have_their_arity),
         cmocka_unit_test(every_pair_of_options_follows_from_the_table),
-        cmocka_unit_test(parsing_an_add_costs_well_under_a_microsecond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
