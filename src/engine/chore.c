@@ -289,7 +289,7 @@ static enum err act(struct engine *e, struct chore *c, const struct manage *a,
         enum err rc = manage_examine(e, g, a, &id, now, &err);
         if (rc == ERR_OK)
             rc = manage_do(e, g, a, &id, now, &err);
-        if (rc == ERR_PENDING) /* evicted, or changed by one before it */
+        if (rc == ERR_PENDING) /* the one before it changed what it needs */
             break;
         if (rc == ERR_OK || rc == ERR_BUSY)
             c->r.done++;

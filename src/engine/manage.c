@@ -274,12 +274,25 @@ static enum err rehearse(struct engine *e, struct gather *g,
     return rc;
 }
 
+/* ERR_PENDING: nothing has been changed. */
+static enum err manage_one(struct engine *e, struct gather *g,
+                           const struct manage *a, struct slice ref,
+                           struct now now, struct errbuf *err)
+{
+    struct id id;
+    enum err rc = prepare(e, g, a, ref, now, &id, err);
+    if (rc == ERR_BUSY)
+        return ERR_OK; /* it is so already */
+    if (rc == ERR_OK)
+        rc = entry_has_room(e, STEP_BYTES, err);
+    return rc == ERR_OK ? manage_do(e, g, a, &id, now, err) : rc;
+}
+
 enum err engine_manage(struct engine *e, struct gather *g,
                        const struct manage_params *p, struct now now,
                        token_fn fn, void *ud, struct errbuf *err)
 {
     struct manage a = {p->verb, p->has_force, p->force_ms};
-    struct id id;
     uint32_t n = p->n;
     if (p->has_force && p->force_ms > DURATION_MS_MAX)
         return err_set(err, ERR_LIMIT, "FORCE of more than 100 years");
@@ -292,8 +305,7 @@ enum err engine_manage(struct engine *e, struct gather *g,
     if (p->cut != NULL)
         slice_begin(e);
     for (uint32_t i = 0; i < n; i++) {
-        enum err rc = prepare(e, g, &a, p->jobs[i], now, &id, err);
-        struct gather *use = g;
+        enum err rc = manage_one(e, g, &a, p->jobs[i], now, err);
         if (rc == ERR_PENDING && i == 0)
             return rc;
         if (rc == ERR_PENDING) {
@@ -302,19 +314,7 @@ enum err engine_manage(struct engine *e, struct gather *g,
                 *p->cut = i;
                 return ERR_OK;
             }
-            use = NULL;
-            rc = prepare(e, NULL, &a, p->jobs[i], now, &id, err);
-        }
-        if (rc == ERR_OK)
-            rc = entry_has_room(e, STEP_BYTES, err);
-        if (rc == ERR_OK) {
-            rc = manage_do(e, use, &a, &id, now, err);
-            if (rc == ERR_PENDING && i == 0)
-                return rc; /* evicted since; nothing has changed */
-            if (rc == ERR_PENDING)
-                rc = manage_do(e, NULL, &a, &id, now, err);
-        } else if (rc == ERR_BUSY) {
-            rc = ERR_OK; /* it is so already */
+            rc = manage_one(e, NULL, &a, p->jobs[i], now, err);
         }
         fn(ud, i, rc, rc == ERR_OK ? "" : err->text);
         if (p->cut != NULL && cut_here(e, i))

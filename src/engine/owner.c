@@ -15,11 +15,10 @@ void owner_born(struct engine *e, const struct owner *o)
 {
     uint32_t i = o->set.id / LIVE_BLOCK;
     e->lives = names_array(e->lives, &e->lives_n, i);
-    if (e->lives[i] == NULL) {
-        e->lives[i] = NEW(struct live_block);
-        e->lives[i]->first = i * LIVE_BLOCK;
-    }
-    owner_quota_changed(e, o);
+    if (e->lives[i] != NULL)
+        return;
+    e->lives[i] = NEW(struct live_block);
+    e->lives[i]->first = i * LIVE_BLOCK;
 }
 
 void owner_quota_changed(struct engine *e, const struct owner *o)

@@ -558,6 +558,24 @@ static void an_owner_has_quotas(void **state)
     assert_int_equal(v.live, 1);
 }
 
+/* Jobs that wait for it stay parked in any case; a new one meets it first. */
+static void a_quota_of_running_jobs_outlives_a_restart(void **state)
+{
+    struct rig *r = *state;
+    struct owner_settings s = {.has_running = true, .running_max = 1};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str("bob"), &s, r->now, &r->err),
+        ERR_OK);
+    struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("bob")};
+    rig_add(r, "q", "x", &o);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    rig_restart(r);
+    rig_pass(r, 0);
+    rig_add(r, "q", "y", &o);
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_PARKED], 1);
+}
+
 struct caller {
     struct waiter waiter;
     bool woken;
@@ -887,6 +905,7 @@ int main(void)
         T(a_full_queue_drops_nothing_if_that_makes_no_room),
         T(a_full_queue_drops_nothing_for_a_job_that_is_not_added),
         T(an_owner_has_quotas),
+        T(a_quota_of_running_jobs_outlives_a_restart),
         T(many_jobs_behind_a_full_name_stall_nobody),
         T(a_parked_job_can_expire_and_gives_its_place_up),
         T(names_that_nobody_uses_are_forgotten),

@@ -309,6 +309,34 @@ static void a_second_purge_joins_the_first(void **state)
     assert_int_equal(rows(r, FAMILY_JOBS), 0);
 }
 
+/* On a machine that erases ten in a slice it does not read a thousand. */
+static void a_slow_purge_reads_about_what_it_erases(void **state)
+{
+    struct rig *r = *state;
+    struct watch w = {0};
+    struct job_options o = {.given = GIVEN(UNIQUE)};
+    struct store_stats before, after;
+    char key[16];
+    r->check = false;
+    for (int i = 0; i < 600; i++) {
+        snprintf(key, sizeof(key), "u%d", i);
+        o.unique = slice_str(key);
+        rig_add(r, "q", "x", &o);
+    }
+    engine_set_watch(r->engine, look, &w);
+    store_get_stats(r->store, &before);
+    struct id id = purge(r, "q");
+    for (int i = 0; i < 1000 && rig_chore(r, id).finished_ms == 0; i++) {
+        (void)engine_tick(r->engine, r->now);
+        rig_step(r);
+    }
+    store_get_stats(r->store, &after);
+    assert_int_equal(rig_chore(r, id).done, 600);
+    assert_in_range(after.reads - before.reads, 600, 600 * 15);
+    assert_int_equal(rows(r, FAMILY_KEYS), 0);
+    r->check = true;
+}
+
 static void a_purge_cannot_be_called_back(void **state)
 {
     struct rig *r = *state;
@@ -532,6 +560,7 @@ int main(void)
         T(names_and_unique_keys_are_free_at_once),
         T(what_lies_beside_a_job_goes_too),
         T(a_second_purge_joins_the_first),
+        T(a_slow_purge_reads_about_what_it_erases),
         T(a_purge_cannot_be_called_back),
         T(parked_jobs_go_and_their_names_stay_usable),
         T(a_hundred_owners_lanes_die_and_live_again),
