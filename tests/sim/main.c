@@ -48,7 +48,7 @@ static int run_one(struct world_options o)
 static int calm(uint64_t days)
 {
     const uint64_t day_ms = (uint64_t)86400 * 1000;
-    uint64_t done_ms = 0, ops = 0;
+    uint64_t done_ms = 0, ops = 0, leases = 0, completed = 0, lost = 0;
     clock_t began = clock();
     for (uint64_t seed = 1; done_ms < days * day_ms; seed++) {
         struct world_options o = {
@@ -61,12 +61,18 @@ static int calm(uint64_t days)
         }
         done_ms += r.simulated_ms;
         ops += r.ops;
+        leases += r.leases;
+        completed += r.completed;
+        lost += r.lost;
     }
     double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
     (void)printf("%.1f simulated days, %llu operations (%.0f a simulated "
                  "hour) in %.1f s of CPU\n",
                  (double)done_ms / (double)day_ms, (unsigned long long)ops,
                  (double)ops / ((double)done_ms / 3600000.0), seconds);
+    (void)printf("%llu leases, %llu of them lost, %llu jobs completed\n",
+                 (unsigned long long)leases, (unsigned long long)lost,
+                 (unsigned long long)completed);
     return 0;
 }
 

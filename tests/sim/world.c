@@ -150,6 +150,8 @@ static void open_world(struct world *w)
     bool done = false;
     store_options_default(&o);
     o.generation_bytes = 2000 + rng_below(&w->rng, 40000);
+    if (w->o->calm) /* as a server has them */
+        o.generation_bytes *= 32;
     o.generation_age_ms = 1 + rng_below(&w->rng, 10000);
     if (store_start_mem(&w->store, w->disk, &o, w->now, &w->e) != ERR_OK) {
         violate(w, NULL, w->e.text);
@@ -444,8 +446,13 @@ void world_run(const struct world_options *o, struct world_report *r)
     if (r->violation[0] == '\0')
         weights_end(w);
     note(w, w->now.wall_ms, r->leases);
-    if (w->engine != NULL)
+    if (w->engine != NULL) {
+        struct engine_stats s;
+        engine_get_stats(w->engine, &s);
+        r->completed = s.completed;
+        r->lost = s.leases_lost;
         close_world(w);
+    }
     if (w->store != NULL)
         store_abandon(&w->store);
     mem_disk_free(&w->disk);

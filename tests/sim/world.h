@@ -38,7 +38,8 @@ static inline bool world_skips(const struct world_options *o, uint64_t number)
 struct world_report {
     uint64_t hash; /* of everything that was answered */
     uint64_t ops, leases, crashes, fetches, purges, bulks, simulated_ms, checks;
-    char violation[256]; /* empty: all well */
+    uint64_t completed, lost; /* jobs, leases: since the last crash */
+    char violation[256];      /* empty: all well */
     uint64_t at_op;
 };
 

@@ -20,6 +20,8 @@
 #define HELD_MAX 512       /* tokens that clients remember, also stale ones */
 #define CLIENTS 100        /* so many may wait for the disk */
 #define LEASE_COUNT 8
+#define CALM_LEASES 20 /* times as long */
+#define CALM_HELD 16
 #define ASKED_MAX 16 /* requests that clients may repeat */
 #define BORN_MAX 64  /* jobs of one alarm: a slice of a backfill */
 

@@ -116,6 +116,8 @@ static void start(struct world *w, enum op_kind kind)
     case OP_LEASE:
         op->count = (uint32_t)rng_below(&w->rng, LEASE_COUNT) + 1;
         op->lease_ms = 1000 + rng_below(&w->rng, 60000);
+        if (w->o->calm)
+            op->lease_ms *= CALM_LEASES;
         if (w->gates != NULL && chance(w, 200))
             op->only = 1 + (uint8_t)rng_below(&w->rng, GATE_HANDLERS);
         if (w->crew != NULL && !w->draining)
@@ -204,8 +206,10 @@ static enum op_kind pick(struct world *w)
         return w->held_n == 0 || chance(w, 300) ? OP_UPDATE : OP_NOTE;
     if (r < (has_lines(w) ? 45 : 30) && w->next_k < model_jobs(w->model))
         return OP_ADD;
+    /* In a calm world workers finish what they have before they take more, so
+     * that most jobs are acknowledged, and few leases are lost. */
     if (r < 55 || w->next_k == 0)
-        return OP_LEASE;
+        return w->o->calm && w->held_n > CALM_HELD ? OP_ACK : OP_LEASE;
     if (r < 59)
         return OP_GET;
     if (r < 64)
