@@ -19,6 +19,12 @@ __attribute__((noreturn, cold)) static void out_of_memory(size_t size)
     abort();
 }
 
+void mem_refused(const char *what)
+{
+    (void)fprintf(stderr, "out of memory (%s)\n", what);
+    abort();
+}
+
 void *mem_alloc(size_t size)
 {
     void *p = malloc(size == 0 ? 1 : size);

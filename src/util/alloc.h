@@ -28,6 +28,9 @@ char *mem_dup(struct slice s);
  * then. For structs that are looked up by name: both are compared. */
 void *mem_zalloc_named(size_t size, struct slice *name);
 
+/* For what a library was refused and nobody can do without: as mem_alloc(). */
+_Noreturn void mem_refused(const char *what);
+
 #define NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
 /* Free *pp and set it to NULL. */

@@ -15,8 +15,9 @@ struct histogram *histogram_new(uint64_t max, unsigned digits)
     ASSERT(max >= 2 && max <= INT64_MAX / 2);
     ASSERT(digits >= 1 && digits <= 5);
     struct histogram *h = NEW(struct histogram);
-    int rc = hdr_init(1, (int64_t)max, (int)digits, &h->hdr);
-    ASSERT(rc == 0); /* the arguments are in range: it can only be memory */
+    /* The arguments are in range: it can only be memory. */
+    if (hdr_init(1, (int64_t)max, (int)digits, &h->hdr) != 0)
+        mem_refused("a histogram");
     h->max = max;
     return h;
 }

@@ -3,6 +3,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "util/alloc.h"
+
 /* A `struct json` is a json_t under another name, so that jansson stays in
  * this file. */
 static const json_t *in(const struct json *j)
@@ -260,7 +262,8 @@ static int append(const char *bytes, size_t len, void *ud)
 
 void json_write(const struct json *j, struct buf *out)
 {
-    int rc =
-        json_dump_callback(in(j), append, out, JSON_COMPACT | JSON_ENCODE_ANY);
-    ASSERT(rc == 0);
+    /* A value that was read can be written: it can only be memory. */
+    if (json_dump_callback(in(j), append, out,
+                           JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+        mem_refused("JSON");
 }
