@@ -95,6 +95,8 @@ static enum err set_options(struct rocks_base *b,
     rocksdb_options_set_info_log_level(opt, INFO_LOG_FATAL); /* fact 3 */
     rocksdb_options_set_max_open_files(opt, -1);             /* fact 4 */
     rocksdb_options_set_max_background_jobs(opt, 2);
+    /* For each family anew, and few have more than a handful of tables. */
+    rocksdb_options_set_max_file_opening_threads(opt, 2);
     /* One applier writes sorted batches: no concurrency to pay for. */
     rocksdb_options_set_allow_concurrent_memtable_write(opt, 0);
     rocksdb_options_set_write_buffer_size(opt, o->write_buffer_bytes);
