@@ -554,6 +554,7 @@ MUST_USE enum err engine_dead_groups(struct engine *e, struct gather *g,
 /* The first word of a list of words (tags: key and value in turn), which is
  * then one shorter; false at its end. */
 bool word_next(struct slice *list, struct slice *word);
+bool word_among(struct slice list, struct slice word);
 
 /* --- queues -------------------------------------------------------------- */
 

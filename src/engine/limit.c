@@ -379,15 +379,6 @@ void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
     limit_dirty(e, l);
 }
 
-static bool has_word(struct slice list, struct slice word)
-{
-    struct slice w;
-    while (word_next(&list, &w))
-        if (slice_eq(w, word))
-            return true;
-    return false;
-}
-
 static void take_slot(struct limit *l)
 {
     l->rounds = 0;
@@ -402,7 +393,7 @@ static void names_hold(struct engine *e, struct job *j, struct now now)
     job_names(e, j, true, &n);
     for (uint32_t i = 0; i < n.n; i++) {
         struct limit *l = n.at[i];
-        if (has_word(n.reserved, l->name)) {
+        if (word_among(n.reserved, l->name)) {
             ASSERT(l->reserved > 0);
             l->reserved--;
             limit_dirty(e, l);

@@ -235,15 +235,6 @@ static void sort_names(struct job_names *n)
         }
 }
 
-static bool reserved_in(struct slice list, struct slice name)
-{
-    struct slice w;
-    while (word_next(&list, &w))
-        if (slice_eq(w, name))
-            return true;
-    return false;
-}
-
 /* Keep what there is, up to the first name that is full. */
 static void reserve(struct engine *e, struct job *j, const struct job_names *n,
                     uint32_t upto, struct now now)
@@ -254,7 +245,7 @@ static void reserve(struct engine *e, struct job *j, const struct job_names *n,
     buf_add_slice(&list, m.reserved);
     for (uint32_t i = 0; i < upto; i++) {
         struct limit *l = n->at[i];
-        if (reserved_in(m.reserved, l->name))
+        if (word_among(m.reserved, l->name))
             continue;
         buf_add_char(&list, (char)(unsigned char)l->name.len);
         buf_add_slice(&list, l->name);
@@ -280,7 +271,7 @@ static bool reserve_gate(struct engine *e, struct lane *lane, struct job *j,
     sort_names(&n);
     for (uint32_t i = 0; i < n.n; i++) {
         struct limit *l = n.at[i];
-        if (reserved_in(n.reserved, l->name) || limit_admits(e, l, n.cost, now))
+        if (word_among(n.reserved, l->name) || limit_admits(e, l, n.cost, now))
             continue;
         reserve(e, j, &n, i, now);
         if (l != lane->limit)

@@ -42,6 +42,15 @@ bool word_next(struct slice *list, struct slice *word)
     return true;
 }
 
+bool word_among(struct slice list, struct slice word)
+{
+    struct slice w;
+    while (word_next(&list, &w))
+        if (slice_eq(w, word))
+            return true;
+    return false;
+}
+
 static enum err bad_done(struct errbuf *err)
 {
     return err_set(err, ERR_CORRUPT, "family past: bad row of a job");
