@@ -42,17 +42,7 @@ struct loop {
 
 static enum err push(struct loop *l, struct conn *c, struct errbuf *e)
 {
-    bool left = false;
-    enum err rc = conn_write(c, &left, e);
-    if (rc != ERR_OK || left == c->polls_out)
-        return rc;
-    struct epoll_event ev = {.events = EPOLLIN, .data.ptr = c};
-    if (left)
-        ev.events |= EPOLLOUT;
-    c->polls_out = left;
-    if (epoll_ctl(l->epfd, EPOLL_CTL_MOD, c->fd, &ev) != 0)
-        return err_sys(e, ERR_IO, errno, "epoll_ctl");
-    return ERR_OK;
+    return conn_push(c, l->epfd, c, e);
 }
 
 static void begin(struct loop *l, struct conn *c, enum phase phase,

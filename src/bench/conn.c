@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -177,6 +178,21 @@ enum err conn_write(struct conn *c, bool *left, struct errbuf *e)
         buf_clear(&c->out);
         c->sent = 0;
     }
+    return ERR_OK;
+}
+
+enum err conn_push(struct conn *c, int fd, void *tag, struct errbuf *e)
+{
+    bool left = false;
+    enum err rc = conn_write(c, &left, e);
+    if (rc != ERR_OK || left == c->polls_out)
+        return rc;
+    struct epoll_event ev = {.events = EPOLLIN, .data.ptr = tag};
+    if (left)
+        ev.events |= EPOLLOUT;
+    c->polls_out = left;
+    if (epoll_ctl(fd, EPOLL_CTL_MOD, c->fd, &ev) != 0)
+        return err_sys(e, ERR_IO, errno, "epoll_ctl");
     return ERR_OK;
 }
 

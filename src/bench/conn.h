@@ -77,6 +77,11 @@ void conn_give_back(struct conn *c);
 /* Write what the socket takes. True if something is left. */
 MUST_USE enum err conn_write(struct conn *c, bool *left, struct errbuf *e);
 
+/* As conn_write(), and epoll `fd` watches for room while something is left;
+ * its events carry `tag`. */
+MUST_USE enum err conn_push(struct conn *c, int fd, void *tag,
+                            struct errbuf *e);
+
 /* Read what there is. */
 MUST_USE enum err conn_read(struct conn *c, struct errbuf *e);
 

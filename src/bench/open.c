@@ -77,18 +77,7 @@ static uint64_t fifo_pop(struct fifo *f)
 
 static enum err push(struct loop *l, struct peer *p, struct errbuf *e)
 {
-    struct conn *c = &p->conn;
-    bool left = false;
-    enum err rc = conn_write(c, &left, e);
-    if (rc != ERR_OK || left == c->polls_out)
-        return rc;
-    struct epoll_event ev = {.events = EPOLLIN, .data.ptr = p};
-    if (left)
-        ev.events |= EPOLLOUT;
-    c->polls_out = left;
-    if (epoll_ctl(l->epfd, EPOLL_CTL_MOD, c->fd, &ev) != 0)
-        return err_sys(e, ERR_IO, errno, "epoll_ctl");
-    return ERR_OK;
+    return conn_push(&p->conn, l->epfd, p, e);
 }
 
 static uint64_t due_us(const struct loop *l, uint64_t n)
