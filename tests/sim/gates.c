@@ -1,5 +1,6 @@
 #include "gates.h"
 
+#include "owed.h"
 #include "util/alloc.h"
 #include "util/assert.h"
 
@@ -170,11 +171,6 @@ static uint64_t owed_us(const struct gates *g, const struct gate *at)
     return at->owed_us > passed_us ? at->owed_us - passed_us : 0;
 }
 
-static uint64_t unit_us(const struct rate *r)
-{
-    return (r->per_ms * 1000 + r->n - 1) / r->n;
-}
-
 /* Units that may start at once if nothing is owed. */
 static uint64_t burst_of(const struct rate *r)
 {
@@ -188,13 +184,6 @@ static uint64_t cost_of(const struct mjob *j, uint32_t gate)
     return queue || j->cost == 0 ? 1 : j->cost;
 }
 
-/* Within the burst, or, if it costs more than that, when nothing is owed. */
-static bool rate_allows(const struct rate *r, uint64_t owed, uint64_t cost)
-{
-    uint64_t burst = burst_of(r);
-    return owed <= (burst > cost ? (burst - cost) * unit_us(r) : 0);
-}
-
 static void pay(struct gates *g, uint32_t gate, const struct mjob *j)
 {
     const struct rate *r = &settings_of(g, gate)->rate;
@@ -202,7 +191,7 @@ static void pay(struct gates *g, uint32_t gate, const struct mjob *j)
     if (r->n == 0)
         return;
     UNDO_SAVE(g->undo, at);
-    at->owed_us = owed_us(g, at) + cost_of(j, gate) * unit_us(r);
+    at->owed_us = owed_us(g, at) + cost_of(j, gate) * owed_unit_us(r);
     at->seen_us = g->walked_us;
 }
 
@@ -258,7 +247,8 @@ const char *gates_leased(struct gates *g, const struct model *m, uint32_t k,
         if (s->concurrency > 0 && running(m, i, false, now) > s->concurrency)
             return "more run under a name than may";
         if (!g->many && s->rate.n > 0 &&
-            !rate_allows(&s->rate, owed_us(g, &g->at[i]), cost_of(j, i)))
+            !owed_allows(&s->rate, burst_of(&s->rate), owed_us(g, &g->at[i]),
+                         cost_of(j, i)))
             return "more start under a name than its rate allows";
         pay(g, i, j);
     }
@@ -273,7 +263,7 @@ void gates_undone(struct gates *g, const struct model *m, uint32_t k)
         struct gate *at = &g->at[i];
         if (!has(j, i) || r->n == 0)
             continue;
-        uint64_t back = cost_of(j, i) * unit_us(r);
+        uint64_t back = cost_of(j, i) * owed_unit_us(r);
         UNDO_SAVE(g->undo, at);
         at->owed_us = at->owed_us > back ? at->owed_us - back : 0;
     }

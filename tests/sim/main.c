@@ -2,8 +2,9 @@
  * that misbehave and crashes that lose the unsynced suffix. A third of the
  * seeds have schedules, around a change of some zone's clock, and a wall clock
  * that is set forwards and backwards. Each of the others draws what else it
- * has: limits and breakers, full queues, keys, times by which jobs end, owners
- * who take turns, workers in line, leases by weights, notes and changes.
+ * has: limits and breakers, full queues, quotas of owners, keys, times by which
+ * jobs end, owners who take turns, workers in line, leases by weights, notes
+ * and changes.
  *
  *   belfry-sim [--seeds n] [--first seed] [--ops n]   each seed runs twice, and
  *                                                     both must agree

@@ -75,6 +75,7 @@ struct mjob {
     uint32_t trips;        /* of its breaker, when it was leased ... */
     bool probe;            /* ... while that was half open */
     bool tried;            /* an execution has ended */
+    bool purged;           /* its rows are still there */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
     uint64_t told_ms, force_ms;
     uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */

@@ -112,8 +112,10 @@ const char *model_chored(struct model *m, uint32_t k, enum manage_verb verb,
                          uint64_t force_ms, struct now now)
 {
     struct mjob *j = &m->jobs[k];
-    if (j->state == M_ERASED && verb == MANAGE_DELETE)
-        return NULL; /* purged: its rows go now */
+    if (j->state == M_ERASED && verb == MANAGE_DELETE) {
+        model_change(m, k)->purged = false; /* its rows go now */
+        return NULL;
+    }
     if (j->state == M_RUNNING && j->cancelling && verb == MANAGE_CANCEL &&
         force_ms == 0) {
         if (!model_overdue(m, j, now))
@@ -132,6 +134,9 @@ const char *model_chored(struct model *m, uint32_t k, enum manage_verb verb,
 void model_purged(struct model *m, uint8_t queue)
 {
     for (uint32_t k = 0; k < m->jobs_n; k++)
-        if (m->jobs[k].state == M_WAITING && m->jobs[k].queue == queue)
-            model_become(m, model_change(m, k), M_ERASED);
+        if (m->jobs[k].state == M_WAITING && m->jobs[k].queue == queue) {
+            struct mjob *j = model_change(m, k);
+            model_become(m, j, M_ERASED);
+            j->purged = true;
+        }
 }

@@ -133,6 +133,8 @@ static void see_clock(struct world *w)
     model_clock(w->model, w->now);
     if (w->gates != NULL)
         gates_clock(w->gates, w->now);
+    if (w->quotas != NULL)
+        quotas_clock(w->quotas, w->now);
     if (w->wall_max_ms < w->now.wall_ms)
         w->wall_max_ms = w->now.wall_ms;
 }
@@ -222,6 +224,10 @@ static void crash(struct world *w)
         crew_crashed(w->crew, w->model, w->now);
     if (w->breakers != NULL)
         breakers_crashed(w->breakers, w->model);
+    if (w->quotas != NULL) {
+        quotas_crashed(w->quotas);
+        quotas_look(w);
+    }
     if (w->turns != NULL)
         turns_crash(w);
     if (w->clocks != NULL)
@@ -323,6 +329,8 @@ static void advance(struct world *w)
         clock_step(w);
     else if (w->clocks == NULL && chance(w, 3)) /* somebody sets the clock */
         w->now.wall_ms += rng_below(&w->rng, 100000);
+    else if (w->quotas != NULL && chance(w, 30)) /* or set back a little */
+        w->now.wall_ms -= rng_below(&w->rng, 30000);
     else if (chance(w, 100)) /* or it is corrected */
         w->now.wall_ms -= rng_below(&w->rng, 10);
 }
@@ -420,6 +428,10 @@ void world_run(const struct world_options *o, struct world_report *r)
     /* Of two queues the one that has to be read would come up less often. */
     w->weighs = !o->calm && w->clocks == NULL && w->gates == NULL &&
                 knobs.pending_per_1000 == 0 && chance(w, 500);
+    /* Those whose lines are looked at are not to be short of jobs. */
+    if (!o->calm && w->clocks == NULL && w->turns == NULL && !w->weighs &&
+        chance(w, 300))
+        quotas_begin(w);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -462,6 +474,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     keys_free(&w->keys);
     crew_end(w);
     room_free(&w->room);
+    quotas_free(&w->quotas);
     turns_free(&w->turns);
     undo_free(&w->undo);
     clock_end(w);

@@ -9,6 +9,7 @@
 #include "crew.h"
 #include "gates.h"
 #include "keys.h"
+#include "quotas.h"
 #include "room.h"
 #include "turns.h"
 #include "undo.h"
@@ -47,8 +48,9 @@ enum op_kind {
     OP_CREW,  /* see world_crew.c */
     OP_NOTE,  /* see world_notes.c */
     OP_UPDATE,
-    OP_ROOM, /* see world_room.c */
-    OP_TURNS /* see world_turns.c */
+    OP_ROOM,  /* see world_room.c */
+    OP_TURNS, /* see world_turns.c */
+    OP_QUOTAS /* see world_quotas.c */
 };
 
 enum {
@@ -131,6 +133,7 @@ struct world {
     struct op asked[ASKED_MAX];
     uint32_t asked_n;
     struct room *room;     /* NULL: a world of queues without bounds */
+    struct quotas *quotas; /* NULL: a world without them */
     struct turns *turns;   /* NULL: a world of queues that are not fair */
     uint64_t ages[QUEUES]; /* 0: by priority ... */
     bool flat[QUEUES];     /* ... of which all jobs have the same */
@@ -273,6 +276,19 @@ enum err room_run(struct world *w);
 bool room_judge(struct world *w, const struct op *op, enum err rc);
 /* One goes to make room for what is added. */
 void room_drop(struct world *w, const struct id *id);
+
+/* --- world_quotas.c ------------------------------------------------------ */
+
+void quotas_begin(struct world *w);
+/* Say what an owner may add. */
+enum err quotas_run(struct world *w);
+/* Are they shown as they were said? */
+void quotas_look(struct world *w);
+/* What must come of a request, before it is made; and was it right? False if it
+ * was refused because of a quota. */
+enum quota_word quotas_expect(const struct world *w, const struct op *op);
+bool quotas_judge(struct world *w, const struct op *op,
+                  enum quota_word expected, enum err rc, bool made);
 
 /* --- world_turns.c ------------------------------------------------------ */
 

@@ -49,6 +49,8 @@ void world_op_run(struct world *w, struct op *op)
         rc = room_run(w);
     else if (op->kind == OP_TURNS)
         rc = turns_run(w);
+    else if (op->kind == OP_QUOTAS)
+        rc = quotas_run(w);
     else
         rc = jobs_run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -132,6 +134,7 @@ static void start(struct world *w, enum op_kind kind)
     case OP_CREW:
     case OP_ROOM:
     case OP_TURNS:
+    case OP_QUOTAS:
         break;
     case OP_UPDATE:
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
@@ -202,6 +205,8 @@ static enum op_kind pick(struct world *w)
         return OP_ROOM;
     if (w->turns != NULL && chance(w, 10))
         return OP_TURNS;
+    if (w->quotas != NULL && chance(w, 40))
+        return OP_QUOTAS;
     if (w->notes && w->next_k > 0 && chance(w, 100))
         return w->held_n == 0 || chance(w, 300) ? OP_UPDATE : OP_NOTE;
     if (r < (has_lines(w) ? 45 : 30) && w->next_k < model_jobs(w->model))

@@ -1,0 +1,145 @@
+#include "quotas.h"
+
+#include "owed.h"
+#include "util/alloc.h"
+#include "util/assert.h"
+
+struct said {
+    bool any; /* then there is such an owner */
+    uint64_t live;
+    struct rate adds;
+};
+
+/* What was added is paid for in so long, as of then: at least, and at most if
+ * the clock went back meanwhile and the engine did not look. */
+struct debt {
+    uint64_t least_us, most_us;
+    uint64_t walked_us, wall_ms;
+};
+
+struct quotas {
+    struct undo *undo;
+    uint64_t wall_ms;
+    uint64_t walked_us; /* by the wall clock, its ways back left out */
+    struct said said[QUOTAS_OWNERS];
+    struct debt debts[QUOTAS_OWNERS]; /* only kept in memory */
+};
+
+struct quotas *quotas_new(struct undo *u)
+{
+    struct quotas *q = NEW(struct quotas);
+    q->undo = u;
+    return q;
+}
+
+void quotas_free(struct quotas **q)
+{
+    FREE(q);
+}
+
+void quotas_clock(struct quotas *q, struct now now)
+{
+    if (q->wall_ms < now.wall_ms)
+        q->walked_us += (now.wall_ms - q->wall_ms) * 1000;
+    q->wall_ms = now.wall_ms;
+}
+
+void quotas_crashed(struct quotas *q)
+{
+    for (uint8_t i = 0; i < QUOTAS_OWNERS; i++)
+        q->debts[i] = (struct debt){.least_us = 0};
+}
+
+void quotas_said(struct quotas *q, uint8_t owner, const struct quota_set *set)
+{
+    ASSERT(owner > 0 && owner < QUOTAS_OWNERS);
+    struct said *s = &q->said[owner];
+    UNDO_SAVE(q->undo, s);
+    s->any = true;
+    if (set->has_live)
+        s->live = set->live;
+    if (!set->has_adds)
+        return;
+    s->adds = set->adds;
+    q->debts[owner] = (struct debt){.least_us = 0};
+}
+
+/* --- how many live ------------------------------------------------------- */
+
+/* For certain, or at most. */
+static uint64_t count(const struct model *m, uint8_t owner, bool at_most,
+                      struct now now)
+{
+    uint64_t n = 0;
+    for (uint32_t k = 0; k < model_jobs(m); k++) {
+        const struct mjob *j = model_job(m, k);
+        if (j->owner != owner)
+            continue;
+        if (model_is_live(m, k))
+            n += at_most || model_sure(m, k, now);
+        else
+            n += at_most && j->purged;
+    }
+    return n;
+}
+
+/* --- how fast ------------------------------------------------------------ */
+
+static uint64_t less(uint64_t us, uint64_t by_us)
+{
+    return us > by_us ? us - by_us : 0;
+}
+
+static struct debt owed(const struct quotas *q, uint8_t owner, struct now now)
+{
+    const struct debt *was = &q->debts[owner];
+    uint64_t net_us = less(now.wall_ms, was->wall_ms) * 1000;
+    return (struct debt){.least_us =
+                             less(was->least_us, q->walked_us - was->walked_us),
+                         .most_us = less(was->most_us, net_us),
+                         .walked_us = q->walked_us,
+                         .wall_ms = now.wall_ms};
+}
+
+void quotas_added(struct quotas *q, uint8_t owner, uint32_t n, struct now now)
+{
+    const struct rate *r = &q->said[owner].adds;
+    if (r->n == 0)
+        return;
+    struct debt d = owed(q, owner, now);
+    d.least_us += n * owed_unit_us(r);
+    d.most_us += n * owed_unit_us(r);
+    q->debts[owner] = d;
+}
+
+enum quota_word quotas_ask(const struct quotas *q, const struct model *m,
+                           uint8_t owner, uint32_t n, struct now now)
+{
+    ASSERT(owner > 0 && owner < QUOTAS_OWNERS);
+    const struct said *s = &q->said[owner];
+    const struct rate *r = &s->adds;
+    struct debt d = owed(q, owner, now);
+    if ((s->live > 0 && count(m, owner, false, now) + n > s->live) ||
+        (r->n > 0 && !owed_allows(r, r->n, d.least_us, n)))
+        return QUOTA_REFUSE;
+    if ((s->live > 0 && count(m, owner, true, now) + n > s->live) ||
+        (r->n > 0 && !owed_allows(r, r->n, d.most_us, n)))
+        return QUOTA_MAYBE;
+    return QUOTA_PASS;
+}
+
+const char *quotas_seen(const struct quotas *q, const struct model *m,
+                        uint8_t owner, const struct owner_view *v,
+                        struct now now)
+{
+    const struct said *s = &q->said[owner];
+    if (v == NULL)
+        return s->any ? "an owner is gone" : NULL;
+    if (v->set.live_max != s->live || v->set.adds.n != s->adds.n ||
+        (s->adds.n > 0 && v->set.adds.per_ms != s->adds.per_ms))
+        return "an owner has another quota than was said";
+    return v->live < count(m, owner, false, now) ||
+                   v->live > count(m, owner, true, now)
+               ? "an owner has another number of live jobs than is shown"
+               : NULL;
+}
