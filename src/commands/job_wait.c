@@ -17,17 +17,16 @@ static bool has_ended(enum job_state s)
     return s >= JOB_COMPLETED;
 }
 
-/* The state of one job: as found, or, if nothing of it was kept, as its end was
- * told to this waiter. */
-static enum err look(struct cmd_ctx *c, struct slice ref, struct id *id,
-                     enum job_state *state)
+/* What it waits for already has its id, whatever became of its name since. */
+static enum err look(struct cmd_ctx *c, uint32_t i, struct slice ref,
+                     struct id *id, enum job_state *state)
 {
+    if (engine_waits_for_jobs(c->waiter))
+        return engine_waited(c->engine, c->gather, c->waiter, i, id, state,
+                             &c->e);
     enum err rc = engine_find(c->engine, c->gather, ref, id, &c->e);
     if (rc != ERR_OK)
         return rc;
-    *state = engine_waited(c->waiter, id);
-    if (*state != 0)
-        return ERR_OK;
     return engine_state(c->engine, c->gather, ref, c->now, state, &c->e);
 }
 
@@ -41,7 +40,7 @@ static enum err wait_exec(struct cmd_ctx *c)
     bool pending = false;
     enum err rc = words_join(c, a->id, &a->also, refs, IDS_MAX, &n);
     for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
-        rc = look(c, refs[i], &ids[i], &states[i]);
+        rc = look(c, i, refs[i], &ids[i], &states[i]);
         ended += rc == ERR_OK && has_ended(states[i]);
         if (rc == ERR_PENDING) {
             pending = true; /* one fetch for all */
@@ -52,7 +51,7 @@ static enum err wait_exec(struct cmd_ctx *c)
         return rc != ERR_OK ? rc : ERR_PENDING;
     if (ended < (a->any ? 1 : n) && c->may_block && !c->timed_out &&
         cmd_given(c, "BLOCK")) {
-        engine_wait_jobs(c->engine, c->waiter, ids, n);
+        engine_wait_jobs(c->engine, c->waiter, ids, states, n);
         return cmd_block(c, a->block_ms == 0 ? UINT64_MAX
                                              : c->now.mono_ms + a->block_ms);
     }

@@ -231,12 +231,17 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
  * `w` then stands nowhere. */
 bool engine_wait_lease(struct engine *e, struct waiter *w,
                        const struct lease_params *p);
-/* Wait until one of these jobs ends. */
+/* Wait until one of these jobs ends. `states` is how they stand now: what has
+ * ended stays so for this waiter, as does each end from now on, also if nothing
+ * of the job is kept. */
 void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
-                      uint32_t n);
-/* How a job ended that this waiter waited for, also if nothing of it is kept;
- * 0: it has not, as far as the waiter was told. */
-enum job_state engine_waited(const struct waiter *w, const struct id *id);
+                      const enum job_state *states, uint32_t n);
+bool engine_waits_for_jobs(const struct waiter *w);
+/* The i-th of them: how it ended, or how it stands. */
+MUST_USE enum err engine_waited(struct engine *e, struct gather *g,
+                                const struct waiter *w, uint32_t i,
+                                struct id *id, enum job_state *state,
+                                struct errbuf *err);
 /* Leave all lines; a wake-up that was meant for `w` goes to the next. */
 void engine_unwait(struct engine *e, struct waiter *w);
 

@@ -6,6 +6,9 @@
  * used up goes on as long as there is something left in the queue: to the first
  * in line if the waiter is gone or has what it wanted, to the next behind it if
  * it looked in vain. So it reaches whoever can use it, and comes to an end.
+ *
+ * Who waits for jobs is woken by the first end, and told all of them, also
+ * those before it asks again: what waits for rows then would miss them.
  */
 #include "engine/core.h"
 
@@ -106,20 +109,23 @@ static void stand(struct spot *s)
     s->queue->waiters_n++;
 }
 
+static void leave_line(struct engine *e, struct spot *s)
+{
+    if (!list_linked(&s->in))
+        return;
+    list_remove(&s->in);
+    if (s->queue != NULL) {
+        s->queue->waiters_n--;
+    } else if (list_empty(&s->job->spots)) {
+        map_remove(&e->job_waits, &s->job->by_id);
+        mem_free(s->job);
+    }
+}
+
 static void leave_lines(struct engine *e, struct wait *w)
 {
-    for (uint32_t i = 0; i < w->spots_n; i++) {
-        struct spot *s = &w->spots[i];
-        if (!list_linked(&s->in))
-            continue;
-        list_remove(&s->in);
-        if (s->queue != NULL) {
-            s->queue->waiters_n--;
-        } else if (list_empty(&s->job->spots)) {
-            map_remove(&e->job_waits, &s->job->by_id);
-            mem_free(s->job);
-        }
-    }
+    for (uint32_t i = 0; i < w->spots_n; i++)
+        leave_line(e, &w->spots[i]);
 }
 
 static void wake(struct engine *e, struct wait *w)
@@ -261,9 +267,13 @@ static void stand_for_job(struct engine *e, struct spot *s)
     list_append(&s->job->spots, &s->in);
 }
 
-/* Asking again keeps what was learnt about jobs that have ended. */
+static bool has_ended(enum job_state state)
+{
+    return state >= JOB_COMPLETED;
+}
+
 void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
-                      uint32_t n)
+                      const enum job_state *states, uint32_t n)
 {
     struct wait *wait = w->engine_private;
     if (wait != NULL && !wait->for_jobs) {
@@ -279,22 +289,43 @@ void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
     ASSERT(wait->spots_n == n);
     wait->woken = false;
     for (uint32_t i = 0; i < n; i++) {
+        struct spot *s = &wait->spots[i];
         bool twice = false; /* the same job: one spot is enough */
         for (uint32_t k = 0; k < i && !twice; k++)
-            twice = id_eq(&wait->spots[k].id, &wait->spots[i].id);
-        if (!twice && wait->spots[i].ended == 0 &&
-            !list_linked(&wait->spots[i].in))
-            stand_for_job(e, &wait->spots[i]);
+            twice = id_eq(&wait->spots[k].id, &s->id);
+        if (s->ended == 0 && has_ended(states[i])) {
+            s->ended = (uint8_t)states[i];
+            leave_line(e, s);
+        }
+        if (!twice && s->ended == 0 && !list_linked(&s->in))
+            stand_for_job(e, s);
     }
 }
 
-enum job_state engine_waited(const struct waiter *w, const struct id *id)
+bool engine_waits_for_jobs(const struct waiter *w)
 {
     const struct wait *wait = w->engine_private;
-    for (uint32_t i = 0; wait != NULL && i < wait->spots_n; i++)
-        if (wait->for_jobs && id_eq(&wait->spots[i].id, id))
-            return (enum job_state)wait->spots[i].ended;
-    return (enum job_state)0;
+    return wait != NULL && wait->for_jobs;
+}
+
+enum err engine_waited(struct engine *e, struct gather *g,
+                       const struct waiter *w, uint32_t i, struct id *id,
+                       enum job_state *state, struct errbuf *err)
+{
+    const struct wait *wait = w->engine_private;
+    ASSERT(engine_waits_for_jobs(w));
+    ASSERT(i < wait->spots_n);
+    *id = wait->spots[i].id;
+    *state = (enum job_state)wait->spots[i].ended;
+    if (*state != 0)
+        return ERR_OK;
+    enum err rc = job_state_of(e, g, id, state, err);
+    if (rc != ERR_NOTFOUND)
+        return rc;
+    /* It was there, and any other end would have been told: it was purged, and
+     * the chore has not reached it. */
+    *state = JOB_CANCELLED;
+    return ERR_OK;
 }
 
 void engine_unwait(struct engine *e, struct waiter *w)
@@ -325,17 +356,19 @@ void wait_job_ended(struct engine *e, const struct id *id, enum job_state state)
     if (n == NULL)
         return;
     struct job_wait *jw = CONTAINER_OF(n, struct job_wait, by_id);
-    for (;;) {
-        struct list *it = list_first(&jw->spots);
-        bool last = it->next == &jw->spots;
+    struct list *it;
+    map_remove(&e->job_waits, n);
+    while ((it = list_pop(&jw->spots)) != NULL) {
         struct wait *wait = CONTAINER_OF(it, struct spot, in)->wait;
         for (uint32_t i = 0; i < wait->spots_n; i++)
             if (id_eq(&wait->spots[i].id, id))
                 wait->spots[i].ended = (uint8_t)state;
-        wake(e, wait); /* frees jw with its last spot */
-        if (last)
-            return;
+        if (wait->woken)
+            continue; /* and has not asked again */
+        wait->woken = true;
+        wait->waiter->wake(wait->waiter);
     }
+    mem_free(jw);
 }
 
 static void free_job_wait(struct map_node *n, void *ud)

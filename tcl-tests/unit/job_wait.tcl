@@ -32,4 +32,25 @@ start_server {tags {jobs}} {
             r job.wait $a ANY ALL
         }
     }
+    test {A name is waited for, though nothing of its job is kept} {
+        set id [r job.add n x ID wait:n KEEP 0]
+        set c [client]
+        $c send JOB.WAIT wait:n BLOCK 10000
+        wait_for {[info_field blocked_clients] == 1}
+        r job.ack [lease_token n]
+        set row [lindex [$c read] 0]
+        assert_equal "$id completed" "[dict get $row id] [dict get $row state]"
+    }
+    test {What had ended before the others is told, though it was deleted} {
+        set a [r job.add del x]
+        r job.ack [lease_token del]
+        set b [r job.add del y]
+        set c [client]
+        $c send JOB.WAIT $a BLOCK 10000 ALSO $b
+        wait_for {[info_field blocked_clients] == 1}
+        r job.delete $a
+        r job.ack [lease_token del]
+        assert_equal {completed completed} \
+            [lmap row [$c read] {dict get $row state}]
+    }
 }

@@ -139,6 +139,18 @@ static void a_job_that_becomes_due_wakes_a_waiter(void **state)
     engine_unwait(r->engine, &a.waiter);
 }
 
+/* How the i-th job that it waits for stands, or how it ended. */
+static enum job_state waited(struct rig *r, struct sleeper *s, uint32_t i)
+{
+    struct id id;
+    enum job_state state;
+    assert_true(engine_waits_for_jobs(&s->waiter));
+    assert_int_equal(
+        engine_waited(r->engine, NULL, &s->waiter, i, &id, &state, &r->err),
+        ERR_OK);
+    return state;
+}
+
 static void the_end_of_a_job_is_told_even_if_nothing_is_kept(void **state)
 {
     struct rig *r = *state;
@@ -146,13 +158,75 @@ static void the_end_of_a_job_is_told_even_if_nothing_is_kept(void **state)
     struct job_options o = {.given = GIVEN(KEEP)};
     struct id id = rig_add(r, "q", "x", &o).id;
     struct id twice[] = {id, id};
-    engine_wait_jobs(r->engine, &a.waiter, twice, 2);
+    enum job_state states[] = {JOB_READY, JOB_READY};
+    engine_wait_jobs(r->engine, &a.waiter, twice, states, 2);
     assert_int_equal(rig_lease(r, "q", 1), 1);
     assert_int_equal(a.woken, 0);
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
     assert_int_equal(a.woken, 1);
-    assert_int_equal(engine_waited(&a.waiter, &id), JOB_COMPLETED);
+    assert_int_equal(waited(r, &a, 0), JOB_COMPLETED);
+    assert_int_equal(waited(r, &a, 1), JOB_COMPLETED);
     assert_int_equal(rig_state(r, id), 0);
+    engine_unwait(r->engine, &a.waiter);
+}
+
+static void ends_before_a_waiter_asks_again_are_told_as_well(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper();
+    struct job_options o = {.given = GIVEN(KEEP)};
+    enum job_state states[] = {JOB_READY, JOB_READY};
+    struct id ids[2];
+    for (int i = 0; i < 2; i++)
+        ids[i] = rig_add(r, "q", "x", &o).id;
+    engine_wait_jobs(r->engine, &a.waiter, ids, states, 2);
+    assert_int_equal(rig_lease(r, "q", 2), 2);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    assert_int_equal(rig_ack(r, r->token[1]), ERR_OK);
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(waited(r, &a, 0), JOB_COMPLETED);
+    assert_int_equal(waited(r, &a, 1), JOB_COMPLETED);
+    engine_unwait(r->engine, &a.waiter);
+}
+
+static void what_had_ended_for_a_waiter_stays_so(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper();
+    struct manage_params delete = {.verb = MANAGE_DELETE};
+    enum job_state states[] = {JOB_COMPLETED, JOB_RUNNING};
+    struct id ids[2];
+    for (int i = 0; i < 2; i++)
+        ids[i] = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(rig_lease(r, "q", 2), 2);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    engine_wait_jobs(r->engine, &a.waiter, ids, states, 2);
+    assert_int_equal(rig_manage(r, delete, &ids[0], 1), ERR_OK);
+    assert_int_equal(rig_state(r, ids[0]), 0);
+    assert_int_equal(a.woken, 0);
+    assert_int_equal(waited(r, &a, 0), JOB_COMPLETED);
+    assert_int_equal(rig_ack(r, r->token[1]), ERR_OK);
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(waited(r, &a, 0), JOB_COMPLETED);
+    assert_int_equal(waited(r, &a, 1), JOB_COMPLETED);
+    engine_unwait(r->engine, &a.waiter);
+}
+
+static void a_purged_job_is_cancelled_to_who_waits_for_it(void **state)
+{
+    struct rig *r = *state;
+    struct sleeper a = sleeper();
+    enum job_state states[] = {JOB_READY};
+    struct id purge, id = rig_add(r, "q", "x", NULL).id;
+    engine_wait_jobs(r->engine, &a.waiter, &id, states, 1);
+    assert_int_equal(waited(r, &a, 0), JOB_READY);
+    assert_int_equal(
+        engine_purge(r->engine, SLICE_LIT("q"), r->now, &purge, &r->err),
+        ERR_OK);
+    assert_int_equal(waited(r, &a, 0), JOB_CANCELLED);
+    rig_until_done(r, purge);
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(waited(r, &a, 0), JOB_CANCELLED);
     engine_unwait(r->engine, &a.waiter);
 }
 
@@ -402,6 +476,9 @@ int main(void)
         TEST(a_waiter_is_woken_for_its_handlers_only),
         TEST(a_job_that_becomes_due_wakes_a_waiter),
         TEST(the_end_of_a_job_is_told_even_if_nothing_is_kept),
+        TEST(ends_before_a_waiter_asks_again_are_told_as_well),
+        TEST(what_had_ended_for_a_waiter_stays_so),
+        TEST(a_purged_job_is_cancelled_to_who_waits_for_it),
         TEST(each_unusable_token_has_its_own_answer),
         TEST(the_leases_of_a_session_end_after_its_last_client),
         TEST(a_restart_gives_every_lease_its_full_length_again),
