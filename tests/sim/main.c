@@ -4,7 +4,7 @@
  * that is set forwards and backwards. Each of the others draws what else it
  * has: limits and breakers, full queues, quotas of owners, keys, times by which
  * jobs end, owners who take turns, workers in line, leases by weights, notes
- * and changes.
+ * and changes. Any of them may have clients that wait for jobs to end.
  *
  *   belfry-sim [--seeds n] [--first seed] [--ops n]   each seed runs twice, and
  *                                                     both must agree

@@ -140,9 +140,14 @@ struct mjob *model_change(struct model *m, uint32_t k)
 
 void model_become(struct model *m, struct mjob *j, enum mstate state)
 {
-    m->live -= model_lives(j);
+    bool lived = model_lives(j);
+    m->live -= lived;
     j->state = state;
     m->live += model_lives(j);
+    if (lived && !model_lives(j)) {
+        j->ends++;
+        j->over = state;
+    }
     j->completed += state == M_COMPLETED;
     j->failed += state == M_FAILED;
 }

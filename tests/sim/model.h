@@ -76,6 +76,8 @@ struct mjob {
     bool probe;            /* ... while that was half open */
     bool tried;            /* an execution has ended */
     bool purged;           /* its rows are still there */
+    uint32_t ends;         /* how often it has ended ... */
+    enum mstate over;      /* ... and how it did last */
     bool held, cancelling; /* told to stop at told_ms, by force at force_ms */
     uint64_t told_ms, force_ms;
     uint64_t crashed_ms[M_CRASHES]; /* wall, newest first; 0: none */

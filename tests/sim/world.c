@@ -191,6 +191,8 @@ static void close_world(struct world *w)
         world_op_free(w, CONTAINER_OF(c, struct op, in));
     LIST_FOR (d, &w->woken)
         world_op_free(w, CONTAINER_OF(d, struct op, in));
+    LIST_FOR (e, &w->expecting)
+        world_op_free(w, CONTAINER_OF(e, struct op, in));
     LIST_FOR (a, &w->fetching)
         world_op_free(w, CONTAINER_OF(a, struct op, in));
     LIST_FOR (b, &w->answered)
@@ -288,11 +290,13 @@ static bool tick(struct world *w, uint32_t starts)
     }
     if (w->crew != NULL)
         quiet = crew_tick(w) && quiet;
+    quiet = waits_tick(w) && quiet;
     for (uint32_t i = 0; i < starts; i++)
         world_op_next(w);
     if (ticking(w))
         clock_look(w);
     quiet = run_timers(w) && !idle_reads(w) && quiet;
+    waits_look(w);
     commit(w);
     return quiet;
 }
@@ -391,6 +395,7 @@ void world_run(const struct world_options *o, struct world_report *r)
     list_init(&w->answered);
     list_init(&w->waiting);
     list_init(&w->woken);
+    list_init(&w->expecting);
     struct mem_knobs knobs = {
         .seed = rng_next(&w->rng),
         .manual_sync = true,
@@ -432,6 +437,8 @@ void world_run(const struct world_options *o, struct world_report *r)
     if (!o->calm && w->clocks == NULL && w->turns == NULL && !w->weighs &&
         chance(w, 300))
         quotas_begin(w);
+    if (!o->calm && chance(w, 300))
+        waits_begin(w);
     const uint64_t minute = 60 * 1000, hour = 60 * minute;
     if (w->clocks == NULL && chance(w, 700)) /* so that crashes leave it */
         w->config.crash_window_ms = 10 * minute + rng_below(&w->rng, hour);
@@ -457,6 +464,8 @@ void world_run(const struct world_options *o, struct world_report *r)
         drain(w);
     if (r->violation[0] == '\0')
         weights_end(w);
+    if (r->violation[0] == '\0')
+        waits_end(w);
     note(w, w->now.wall_ms, r->leases);
     if (w->engine != NULL) {
         struct engine_stats s;

@@ -48,9 +48,10 @@ enum op_kind {
     OP_CREW,  /* see world_crew.c */
     OP_NOTE,  /* see world_notes.c */
     OP_UPDATE,
-    OP_ROOM,  /* see world_room.c */
-    OP_TURNS, /* see world_turns.c */
-    OP_QUOTAS /* see world_quotas.c */
+    OP_ROOM,   /* see world_room.c */
+    OP_TURNS,  /* see world_turns.c */
+    OP_QUOTAS, /* see world_quotas.c */
+    OP_WAIT    /* see world_waits.c */
 };
 
 enum {
@@ -103,6 +104,10 @@ struct op {
     struct list *woken;
     uint64_t turn;
     bool in_line, passed_on;
+    /* of who waits for jobs to end, see world_waits.c */
+    bool any;
+    enum job_state states[KEYS_JOBS]; /* as they were when it asked */
+    uint32_t wakes, ends[KEYS_JOBS];  /* how often they had ended */
     struct gather *gather;
     bool ready; /* its rows have come */
     bool done;
@@ -129,6 +134,8 @@ struct world {
     struct crew *crew;         /* NULL: a world without workers */
     struct crew_world *crew_world;
     struct list waiting, woken;
+    bool waits; /* a world of clients that wait for jobs to end */
+    struct list expecting;
     struct keys *keys; /* NULL: a world without keys */
     struct op asked[ASKED_MAX];
     uint32_t asked_n;
@@ -289,6 +296,22 @@ void quotas_look(struct world *w);
 enum quota_word quotas_expect(const struct world *w, const struct op *op);
 bool quotas_judge(struct world *w, const struct op *op,
                   enum quota_word expected, enum err rc, bool made);
+
+/* --- world_waits.c ------------------------------------------------------- */
+
+void waits_begin(struct world *w);
+/* For which jobs, and how long. */
+void waits_draw(struct world *w, struct op *op);
+/* Ask; ERR_BUSY: it waits. */
+enum err waits_run(struct world *w, struct op *op);
+/* An operation is over. */
+void waits_leave(struct world *w, struct op *op);
+/* Those who were woken or gave up. True if nobody was. */
+bool waits_tick(struct world *w);
+/* Were those woken who had to be, and no others? */
+void waits_look(struct world *w);
+/* Nobody may be left. */
+void waits_end(struct world *w);
 
 /* --- world_turns.c ------------------------------------------------------ */
 

@@ -12,6 +12,7 @@ static void fetched(void *ud)
 void world_op_free(struct world *w, struct op *op)
 {
     crew_let_go(w, op);
+    waits_leave(w, op);
     list_remove(&op->in);
     gather_free(&op->gather);
     mem_free(op);
@@ -51,6 +52,8 @@ void world_op_run(struct world *w, struct op *op)
         rc = turns_run(w);
     else if (op->kind == OP_QUOTAS)
         rc = quotas_run(w);
+    else if (op->kind == OP_WAIT)
+        rc = waits_run(w, op);
     else
         rc = jobs_run_verb(w, op);
     if (rc == ERR_PENDING) {
@@ -60,7 +63,7 @@ void world_op_run(struct world *w, struct op *op)
         return;
     }
     if (rc == ERR_BUSY) {
-        list_append(&w->waiting, &op->in);
+        list_append(op->kind == OP_WAIT ? &w->expecting : &w->waiting, &op->in);
         if (op->gather != NULL)
             gather_release(op->gather);
         return;
@@ -140,6 +143,9 @@ static void start(struct world *w, enum op_kind kind)
         op->k = (uint32_t)rng_below(&w->rng, w->next_k);
         update_draw(w, op);
         break;
+    case OP_WAIT:
+        waits_draw(w, op);
+        break;
     case OP_BULK:
         op->verb = (enum manage_verb)(1 + rng_below(&w->rng, 6));
         break;
@@ -205,6 +211,8 @@ static enum op_kind pick(struct world *w)
         return OP_ROOM;
     if (w->turns != NULL && chance(w, 10))
         return OP_TURNS;
+    if (w->waits && w->next_k > 0 && chance(w, 80))
+        return OP_WAIT;
     if (w->quotas != NULL && chance(w, 40))
         return OP_QUOTAS;
     if (w->notes && w->next_k > 0 && chance(w, 100))
