@@ -1,32 +1,24 @@
-/* Schedules in a world: what is asked of them, and what is compared.
+/* Schedules in a world: what is compared with their model.
  *
  * The engine's slices are cut down to one alarm, so that each alarm can be
  * judged by itself. All alarms of a tick still go into one entry.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "engine/core.h"
 #include "store/key.h"
 #include "times.h"
 #include "util/alloc.h"
 #include "util/assert.h"
-#include "world_impl.h"
-
-#define SECOND_MS ((uint64_t)1000)
-#define MINUTE_MS (60 * SECOND_MS)
-#define HOUR_MS (60 * MINUTE_MS)
-#define DAY_MS (24 * HOUR_MS)
+#include "world_clock.h"
 
 static const char *const names[CLOCK_SCHEDULES] = {"a", "b", "{c}.d", "e", "f"};
 
-static uint64_t one_of(struct world *w, const uint64_t *of, uint32_t n)
+const char *clock_name(uint32_t s)
 {
-    return of[rng_below(&w->rng, n)];
+    ASSERT(s < CLOCK_SCHEDULES);
+    return names[s];
 }
-#define ONE_OF(w, ...)                         \
-    one_of(w, (const uint64_t[]){__VA_ARGS__}, \
-           sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 void clock_begin(struct world *w)
 {
@@ -54,22 +46,21 @@ void clock_born(struct world *w, const struct event *ev)
         violate(w, NULL, "one alarm made too many jobs");
 }
 
-/* As violate(), about a schedule. */
-static void object(struct world *w, uint32_t s, const char *what)
+void clock_object(struct world *w, uint32_t s, const char *what)
 {
     char text[128];
     if (what == NULL)
         return;
-    (void)snprintf(text, sizeof(text), "schedule %s: %s", names[s], what);
+    (void)snprintf(text, sizeof(text), "schedule %s: %s", clock_name(s), what);
     violate(w, NULL, text);
 }
 
-static const struct schedule_view *view(struct world *w, uint32_t s,
-                                        struct schedule_view *v)
+const struct schedule_view *clock_view(struct world *w, uint32_t s,
+                                       struct schedule_view *v)
 {
     unsigned per_1000 = no_eviction(w);
-    enum err rc =
-        engine_schedule_get(w->engine, NULL, slice_str(names[s]), v, &w->e);
+    enum err rc = engine_schedule_get(w->engine, NULL, slice_str(clock_name(s)),
+                                      v, &w->e);
     eviction(w, per_1000);
     if (rc != ERR_OK && rc != ERR_NOTFOUND)
         violate(w, NULL, w->e.text);
@@ -99,8 +90,7 @@ static enum job_state state_of(struct world *w, uint32_t k, bool *cancelling)
     return rc == ERR_OK ? v.state : 0;
 }
 
-/* Let the models know each other's jobs. */
-static uint32_t adopt(struct world *w, struct clock_job *jobs)
+uint32_t clock_adopt(struct world *w, struct clock_job *jobs)
 {
     uint32_t n = w->born_n;
     for (uint32_t i = 0; i < n; i++) {
@@ -111,7 +101,7 @@ static uint32_t adopt(struct world *w, struct clock_job *jobs)
             return 0;
         }
         while (s < CLOCK_SCHEDULES &&
-               !slice_eq(v.schedule, slice_str(names[s])))
+               !slice_eq(v.schedule, slice_str(clock_name(s))))
             s++;
         if (s == CLOCK_SCHEDULES) {
             violate(w, NULL, "a job has no schedule");
@@ -119,7 +109,7 @@ static uint32_t adopt(struct world *w, struct clock_job *jobs)
         }
         jobs[i] = (struct clock_job){s, v.nominal_ms};
         uint32_t k = w->next_k++;
-        trace(w, "  job %u of schedule %s for %llu", k, names[s],
+        trace(w, "  job %u of schedule %s for %llu", k, clock_name(s),
               (unsigned long long)v.nominal_ms);
         violate(w, NULL,
                 model_added(w->model, k, &w->born[i], CLOCK_QUEUE, k, v.retries,
@@ -137,8 +127,7 @@ static void look_blocking(struct world *w, struct op *op)
     eviction(w, per_1000);
 }
 
-/* What the model of the jobs cannot know yet, because nobody was told. */
-static void resolve(struct world *w, uint32_t s)
+void clock_resolve(struct world *w, uint32_t s)
 {
     for (uint32_t k = 0; k < w->next_k; k++) {
         const struct mjob *j = model_job(w->model, k);
@@ -182,7 +171,7 @@ static void displaced(struct world *w, uint32_t s, uint32_t before,
         clocks_settings(w->clocks, s)->overlap == OVERLAP_TERMINATE;
     if (made > 0 && (v->live < 1 || v->live > 1 + revived(w, s, before)) &&
         !purging(w))
-        object(w, s, "a job runs beside the one that displaced it");
+        clock_object(w, s, "a job runs beside the one that displaced it");
     for (uint32_t k = 0; k < before; k++) {
         const struct mjob *j = model_job(w->model, k);
         bool cancelling;
@@ -208,203 +197,21 @@ static void displaced(struct world *w, uint32_t s, uint32_t before,
     }
 }
 
-/* --- operations ---------------------------------------------------------- */
+/* --- looking ------------------------------------------------------------- */
 
-enum op_kind clock_pick(struct world *w)
-{
-    static const enum op_kind kinds[] = {
-        OP_SET,    OP_SET,    OP_SET,    OP_SET, OP_DEL,      OP_PAUSE,
-        OP_RESUME, OP_RESUME, OP_RESUME, OP_RUN, OP_BACKFILL, OP_BACKFILL};
-    return kinds[rng_below(&w->rng, sizeof(kinds) / sizeof(kinds[0]))];
-}
-
-static void draw_timing(struct world *w, struct clock_settings *set)
-{
-    uint64_t now = w->now.wall_ms;
-    uint64_t r = rng_below(&w->rng, 100);
-    if (r < 10) {
-        set->when = WHEN_AT;
-        set->at_ms = now + rng_below(&w->rng, 2 * HOUR_MS) - HOUR_MS / 2;
-        return;
-    }
-    set->when = r < 45 ? WHEN_EVERY : WHEN_CRON;
-    if (set->when == WHEN_EVERY) {
-        set->every_ms = ONE_OF(w, 45 * SECOND_MS, MINUTE_MS, 7 * MINUTE_MS,
-                               7 * MINUTE_MS, HOUR_MS);
-        set->spread_ms = ONE_OF(w, 0, 0, 15 * SECOND_MS, 2 * HOUR_MS);
-    } else {
-        set->kind = (uint32_t)rng_below(&w->rng, times_kinds());
-        set->region = w->region;
-        set->spread_ms = ONE_OF(w, 0, 0, times_spread_max(set->kind));
-    }
-    if (chance(w, 150))
-        set->start_ms = now + rng_below(&w->rng, 2 * HOUR_MS) - HOUR_MS;
-    if (chance(w, 100))
-        set->end_ms = now + rng_below(&w->rng, DAY_MS);
-}
-
-static void draw_settings(struct world *w, uint32_t s,
-                          struct clock_settings *set)
-{
-    *set = (struct clock_settings){0};
-    if (clocks_exists(w->clocks, s) && chance(w, 500))
-        *set = *clocks_settings(w->clocks, s); /* the timing stays */
-    else
-        draw_timing(w, set);
-    set->overlap = (enum schedule_overlap)rng_below(&w->rng, OVERLAP_ALLOW + 1);
-    set->misfire = (enum schedule_misfire)rng_below(&w->rng, MISFIRE_ALL + 1);
-    set->grace_ms = ONE_OF(w, 0, SECOND_MS, MINUTE_MS, MINUTE_MS, HOUR_MS);
-    set->window_ms = ONE_OF(w, 0, 5 * MINUTE_MS, 2 * HOUR_MS, 366 * DAY_MS);
-    set->max = ONE_OF(w, 0, 0, 0, 2, 10);
-    set->pause_after = (uint32_t)ONE_OF(w, 0, 0, 1, 3);
-    set->retries = (uint32_t)rng_below(&w->rng, 3);
-}
-
-void clock_draw(struct world *w, struct op *op)
-{
-    op->schedule = (uint32_t)rng_below(&w->rng, CLOCK_SCHEDULES);
-    /* Nearly all are there and go on, most of the time. */
-    if (op->kind == OP_PAUSE && !clocks_exists(w->clocks, op->schedule))
-        op->kind = OP_SET;
-    if (op->kind == OP_SET)
-        draw_settings(w, op->schedule, &op->set);
-    if (op->kind == OP_BACKFILL) {
-        op->to_ms = w->now.wall_ms - rng_below(&w->rng, 2 * HOUR_MS);
-        op->from_ms = op->to_ms - rng_below(&w->rng, HOUR_MS);
-    }
-    trace(w, "  schedule %s", names[op->schedule]);
-}
-
-static enum err run_set(struct world *w, struct op *op, struct slice name)
-{
-    const struct clock_settings *set = &op->set;
-    struct job_options options = {.given = (uint64_t)1 << JOPT_RETRIES |
-                                           (uint64_t)1 << JOPT_BASE,
-                                  .retries = set->retries,
-                                  .base_ms = 1000};
-    struct schedule_params p = {.name = name,
-                                .queue = SLICE_LIT("clock"),
-                                .payload = SLICE_LIT("tick"),
-                                .overlap = set->overlap,
-                                .misfire = set->misfire,
-                                .grace_ms = set->grace_ms,
-                                .window_ms = set->window_ms,
-                                .max = set->max,
-                                .pause_after = set->pause_after,
-                                .options = &options};
-    uint64_t next_ms;
-    if (set->when == WHEN_CRON)
-        times_say(set->kind, set->region, &p.timing);
-    p.timing.when = set->when;
-    p.timing.every_ms = set->every_ms;
-    p.timing.at_ms = set->at_ms;
-    p.timing.start_ms = set->start_ms;
-    p.timing.end_ms = set->end_ms;
-    p.timing.spread_ms = set->spread_ms;
-    trace(w,
-          "  when %d kind %u every %llu at %llu start %llu end %llu spread "
-          "%llu overlap %d misfire %d grace %llu window %llu max %llu",
-          set->when, set->kind, (unsigned long long)set->every_ms,
-          (unsigned long long)set->at_ms, (unsigned long long)set->start_ms,
-          (unsigned long long)set->end_ms, (unsigned long long)set->spread_ms,
-          set->overlap, set->misfire, (unsigned long long)set->grace_ms,
-          (unsigned long long)set->window_ms, (unsigned long long)set->max);
-    return engine_schedule_set(w->engine, op->gather, &p, w->now, &next_ms,
-                               &w->e);
-}
-
-static void learn_set(struct world *w, const struct op *op, enum err rc,
-                      const struct schedule_view *v)
-{
-    uint32_t s = op->schedule;
-    bool existed = clocks_exists(w->clocks, s);
-    object(w, s, clocks_set(w->clocks, s, &op->set, rc, v, w->now));
-    if (existed || rc != ERR_OK)
-        return;
-    /* What ended before it was made is not its own. */
-    uint64_t completed, failed;
-    model_ended(w->model, s, &completed, &failed);
-    clocks_count_from(w->clocks, s, completed, failed);
-}
-
-static void learn_ran(struct world *w, const struct op *op, enum err rc,
-                      const struct schedule_view *v)
-{
-    struct clock_job jobs[BORN_MAX];
-    uint32_t n = adopt(w, jobs);
-    if (n != (rc == ERR_OK) ||
-        (n == 1 && (jobs[0].schedule != op->schedule ||
-                    jobs[0].nominal_ms != w->now.wall_ms)))
-        violate(w, op, "RUN did not make its job");
-    object(w, op->schedule, clocks_ran(w->clocks, op->schedule, rc, v));
-}
-
-/* Jobs may have ended; nothing else may have happened. */
-static void look_one(struct world *w, uint32_t s)
+void clock_look_one(struct world *w, uint32_t s)
 {
     struct schedule_view v;
     if (clocks_exists(w->clocks, s))
-        object(w, s, clocks_still(w->clocks, s, view(w, s, &v)));
+        clock_object(w, s, clocks_still(w->clocks, s, clock_view(w, s, &v)));
 }
-
-enum err clock_run(struct world *w, struct op *op)
-{
-    uint32_t s = op->schedule;
-    struct slice name = slice_str(names[s]);
-    struct schedule_view v;
-    struct id id;
-    uint64_t next_ms;
-    enum err rc;
-    look_one(w, s); /* what it did in this tick so far is no work of ours */
-    if (op->kind == OP_SET && !clocks_exists(w->clocks, s))
-        resolve(w, s);
-    if (op->kind == OP_SET)
-        rc = run_set(w, op, name);
-    else if (op->kind == OP_DEL)
-        rc = engine_schedule_del(w->engine, op->gather, name, &w->e);
-    else if (op->kind == OP_RUN)
-        rc = engine_schedule_run(w->engine, op->gather, name, w->now, &id,
-                                 &w->e);
-    else if (op->kind == OP_BACKFILL)
-        rc = op->to_ms > w->now.wall_ms
-                 ? ERR_EMPTY /* the clock went back while it was fetching */
-                 : engine_schedule_backfill(w->engine, op->gather, name,
-                                            op->from_ms, op->to_ms, w->now,
-                                            &w->e);
-    else
-        rc = engine_schedule_pause(w->engine, op->gather, name,
-                                   op->kind == OP_PAUSE, w->now, &next_ms,
-                                   &w->e);
-    if (rc == ERR_PENDING || rc == ERR_EMPTY)
-        return rc;
-    trace(w, "  schedule %s: %s", names[s], err_name(rc));
-    note(w, s, 2000 + (uint64_t)rc);
-    const struct schedule_view *shown = view(w, s, &v);
-    if (op->kind == OP_SET)
-        learn_set(w, op, rc, shown);
-    else if (op->kind == OP_DEL)
-        object(w, s, clocks_deleted(w->clocks, s, rc, shown));
-    else if (op->kind == OP_RUN)
-        learn_ran(w, op, rc, shown);
-    else if (op->kind == OP_BACKFILL)
-        object(
-            w, s,
-            clocks_backfill(w->clocks, s, op->from_ms, op->to_ms, rc, shown));
-    else
-        object(w, s,
-               clocks_pause(w->clocks, s, op->kind == OP_PAUSE, rc, shown,
-                            w->now));
-    return ERR_OK; /* refusals were judged */
-}
-
-/* --- looking ------------------------------------------------------------- */
 
 void clock_look(struct world *w)
 {
     if (w->born_n > 0)
         violate(w, NULL, "a job was made without an alarm");
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
-        look_one(w, s);
+        clock_look_one(w, s);
 }
 
 static void tell(struct world *w, uint32_t s, const struct schedule_view *v)
@@ -413,7 +220,7 @@ static void tell(struct world *w, uint32_t s, const struct schedule_view *v)
     trace(w,
           "  schedule %s: next %llu fired %llu missed %llu overlapped %llu "
           "manual %llu live %u buffered %u",
-          names[s], (unsigned long long)v->next_ms,
+          clock_name(s), (unsigned long long)v->next_ms,
           (unsigned long long)v->fired, (unsigned long long)v->missed,
           (unsigned long long)v->overlapped, (unsigned long long)v->manual,
           v->live, v->buffered);
@@ -422,7 +229,7 @@ static void tell(struct world *w, uint32_t s, const struct schedule_view *v)
 void clock_ticked(struct world *w)
 {
     struct clock_job jobs[BORN_MAX];
-    uint32_t before = w->next_k, n = adopt(w, jobs);
+    uint32_t before = w->next_k, n = clock_adopt(w, jobs);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++) {
         struct schedule_view v;
         uint64_t live = w->live[s];
@@ -431,12 +238,12 @@ void clock_ticked(struct world *w)
         uint64_t next_ms = clocks_next_ms(w->clocks, s);
         if (!clocks_exists(w->clocks, s) && mine == 0)
             continue;
-        const struct schedule_view *shown = view(w, s, &v);
+        const struct schedule_view *shown = clock_view(w, s, &v);
         if (shown != NULL && (v.next_ms != next_ms || mine > 0))
             tell(w, s, shown);
-        object(w, s,
-               clocks_ticked(w->clocks, s, shown, live, jobs, mine, w->now,
-                             &stopped));
+        clock_object(w, s,
+                     clocks_ticked(w->clocks, s, shown, live, jobs, mine,
+                                   w->now, &stopped));
         if (stopped != DISPLACED_NONE && w->r->violation[0] == '\0')
             displaced(w, s, before, shown, mine, stopped == DISPLACED_ALL);
     }
@@ -451,9 +258,9 @@ void clock_idle(struct world *w)
         store_pending_bytes(w->store) > w->config.alarms_unsynced_max)
         return;
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
-        object(w, s,
-               clocks_idle(w->clocks, s, w->live[s],
-                           w->now.wall_ms >= w->wall_max_ms, w->now));
+        clock_object(w, s,
+                     clocks_idle(w->clocks, s, w->live[s],
+                                 w->now.wall_ms >= w->wall_max_ms, w->now));
 }
 
 /* --- counting ------------------------------------------------------------ */
@@ -487,14 +294,14 @@ static void check_alarms(struct world *w)
     struct alarms a = {0};
     struct schedule_view v;
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
-        a.id[s] = due_name_id(slice_str(names[s]));
+        a.id[s] = due_name_id(slice_str(clock_name(s)));
     if (store_scan(w->store, NULL, FAMILY_DUE, SLICE_EMPTY, SLICE_EMPTY,
                    SIZE_MAX, count_alarm, &a, &w->e) != ERR_OK)
         violate(w, NULL, w->e.text);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++) {
-        bool on = view(w, s, &v) != NULL && v.next_ms > 0;
+        bool on = clock_view(w, s, &v) != NULL && v.next_ms > 0;
         if (a.n[s] != on || (on && a.at_ms[s] != v.due_ms))
-            object(w, s, "it has not exactly its one alarm");
+            clock_object(w, s, "it has not exactly its one alarm");
     }
     if (a.strangers > 0)
         violate(w, NULL, "an alarm has no schedule");
@@ -504,16 +311,16 @@ static void check_jobs(struct world *w, uint32_t s)
 {
     struct schedule_view v;
     uint64_t live = 0, completed, failed;
-    resolve(w, s);
+    clock_resolve(w, s);
     for (uint32_t k = 0; k < w->next_k; k++)
         live += model_job(w->model, k)->schedule == s + 1 &&
                 model_is_live(w->model, k);
-    if (view(w, s, &v) == NULL)
+    if (clock_view(w, s, &v) == NULL)
         return;
     if (v.live != live && (v.live < live || !purging(w)))
-        object(w, s, "another number of jobs is live than it counts");
+        clock_object(w, s, "another number of jobs is live than it counts");
     model_ended(w->model, s, &completed, &failed);
-    object(w, s, clocks_ends(w->clocks, s, &v, completed, failed));
+    clock_object(w, s, clocks_ends(w->clocks, s, &v, completed, failed));
 }
 
 void clock_check(struct world *w)
@@ -522,7 +329,7 @@ void clock_check(struct world *w)
     struct schedule_view v;
     unsigned per_1000 = no_eviction(w);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
-        object(w, s, clocks_still(w->clocks, s, view(w, s, &v)));
+        clock_object(w, s, clocks_still(w->clocks, s, clock_view(w, s, &v)));
     check_alarms(w);
     for (uint32_t s = 0; s < CLOCK_SCHEDULES; s++)
         check_jobs(w, s);

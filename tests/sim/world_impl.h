@@ -1,6 +1,6 @@
-/* Inside of a world: what world.c (jobs, time, crashes), world_clock.c
- * (schedules), world_gates.c (limits), world_keys.c (keys) and
- * idle.c share. */
+/* Inside of a world: what world.c (time, crashes), world_ops.c (which operation
+ * comes next), world_jobs.c (jobs) and the others, each of which has its part
+ * below, share. */
 #ifndef SIM_WORLD_IMPL_H
 #define SIM_WORLD_IMPL_H
 
@@ -37,7 +37,7 @@ enum op_kind {
     OP_MANAGE,
     OP_PURGE,
     OP_BULK,
-    /* of schedules, see world_clock.c */
+    /* of schedules, see world_clock_ops.c */
     OP_SET,
     OP_DEL,
     OP_PAUSE,
@@ -366,10 +366,6 @@ void clock_begin(struct world *w);
 void clock_end(struct world *w);
 /* A job was made. */
 void clock_born(struct world *w, const struct event *ev);
-/* Draw an operation, and run it. */
-enum op_kind clock_pick(struct world *w);
-void clock_draw(struct world *w, struct op *op);
-enum err clock_run(struct world *w, struct op *op);
 /* Something else than alarms happened: jobs may have ended. */
 void clock_look(struct world *w);
 /* One slice of the engine went by. */
@@ -381,6 +377,13 @@ void clock_check(struct world *w);
 /* How far the wall clock may be set. */
 void clock_step(struct world *w);
 bool clock_drained(struct world *w);
+
+/* --- world_clock_ops.c --------------------------------------------------- */
+
+/* Draw an operation, and run it. */
+enum op_kind clock_pick(struct world *w);
+void clock_draw(struct world *w, struct op *op);
+enum err clock_run(struct world *w, struct op *op);
 
 /* The world looks at the engine for itself: nothing is evicted meanwhile, as
  * its reads block. Returns what eviction() takes to be as before. */
