@@ -26,15 +26,14 @@ struct settings {
 
 struct gate {
     uint64_t closed_ms;
-    /* What has started is paid for in so long, as of then. */
-    uint64_t owed_us, seen_us;
+    struct owed owed; /* for what has started */
 };
 
 struct gates {
     struct undo *undo;
     bool many;
-    uint64_t wall_max_ms, wall_ms;
-    uint64_t walked_us; /* by the wall clock, its ways back left out */
+    uint64_t wall_max_ms;
+    struct owed_clock clock;
     struct settings rules[GATE_PATTERNS];
     struct settings bounds[GATES]; /* of queues and owners */
     struct gate at[GATES];
@@ -130,7 +129,7 @@ void gates_queue_gone(struct gates *g, uint32_t queue)
     UNDO_SAVE(g->undo, &g->bounds[GATE_QUEUE(queue)]);
     g->bounds[GATE_QUEUE(queue)] = (struct settings){.exists = false};
     UNDO_SAVE(g->undo, &g->at[GATE_QUEUE(queue)]);
-    g->at[GATE_QUEUE(queue)] = (struct gate){.owed_us = 0};
+    g->at[GATE_QUEUE(queue)] = (struct gate){.closed_ms = 0};
 }
 
 bool gates_queue_paused(const struct gates *g, uint32_t queue)
@@ -160,15 +159,7 @@ void gates_clock(struct gates *g, struct now now)
 {
     if (g->wall_max_ms < now.wall_ms)
         g->wall_max_ms = now.wall_ms;
-    if (g->wall_ms < now.wall_ms)
-        g->walked_us += (now.wall_ms - g->wall_ms) * 1000;
-    g->wall_ms = now.wall_ms;
-}
-
-static uint64_t owed_us(const struct gates *g, const struct gate *at)
-{
-    uint64_t passed_us = g->walked_us - at->seen_us;
-    return at->owed_us > passed_us ? at->owed_us - passed_us : 0;
+    owed_clock(&g->clock, now);
 }
 
 /* Units that may start at once if nothing is owed. */
@@ -191,8 +182,7 @@ static void pay(struct gates *g, uint32_t gate, const struct mjob *j)
     if (r->n == 0)
         return;
     UNDO_SAVE(g->undo, at);
-    at->owed_us = owed_us(g, at) + cost_of(j, gate) * owed_unit_us(r);
-    at->seen_us = g->walked_us;
+    owed_take(&g->clock, &at->owed, cost_of(j, gate) * owed_unit_us(r));
 }
 
 /* --- what starts --------------------------------------------------------- */
@@ -247,7 +237,8 @@ const char *gates_leased(struct gates *g, const struct model *m, uint32_t k,
         if (s->concurrency > 0 && running(m, i, false, now) > s->concurrency)
             return "more run under a name than may";
         if (!g->many && s->rate.n > 0 &&
-            !owed_allows(&s->rate, burst_of(&s->rate), owed_us(g, &g->at[i]),
+            !owed_allows(&s->rate, burst_of(&s->rate),
+                         owed_now(&g->clock, &g->at[i].owed).least_us,
                          cost_of(j, i)))
             return "more start under a name than its rate allows";
         pay(g, i, j);
@@ -263,9 +254,8 @@ void gates_undone(struct gates *g, const struct model *m, uint32_t k)
         struct gate *at = &g->at[i];
         if (!has(j, i) || r->n == 0)
             continue;
-        uint64_t back = cost_of(j, i) * owed_unit_us(r);
         UNDO_SAVE(g->undo, at);
-        at->owed_us = at->owed_us > back ? at->owed_us - back : 0;
+        owed_give(&at->owed, cost_of(j, i) * owed_unit_us(r));
     }
 }
 
@@ -285,8 +275,9 @@ bool gates_fit(const struct gates *g, const struct model *m, uint32_t k,
         if (s->concurrency > 0 &&
             running(m, i, true, now) + reserving(g, m, i, k) >= s->concurrency)
             return false;
-        if (s->rate.n > 0 && (g->many || owed_us(g, &g->at[i]) > 0 ||
-                              now.wall_ms < g->wall_max_ms))
+        if (s->rate.n > 0 &&
+            (g->many || owed_now(&g->clock, &g->at[i].owed).most_us > 0 ||
+             now.wall_ms < g->wall_max_ms))
             return false;
     }
     return true;

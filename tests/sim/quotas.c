@@ -10,19 +10,11 @@ struct said {
     struct rate adds;
 };
 
-/* What was added is paid for in so long, as of then: at least, and at most if
- * the clock went back meanwhile and the engine did not look. */
-struct debt {
-    uint64_t least_us, most_us;
-    uint64_t walked_us, wall_ms;
-};
-
 struct quotas {
     struct undo *undo;
-    uint64_t wall_ms;
-    uint64_t walked_us; /* by the wall clock, its ways back left out */
+    struct owed_clock clock;
     struct said said[QUOTAS_OWNERS];
-    struct debt debts[QUOTAS_OWNERS]; /* only kept in memory */
+    struct owed owed[QUOTAS_OWNERS]; /* the engine keeps it in memory only */
 };
 
 struct quotas *quotas_new(struct undo *u)
@@ -39,15 +31,13 @@ void quotas_free(struct quotas **q)
 
 void quotas_clock(struct quotas *q, struct now now)
 {
-    if (q->wall_ms < now.wall_ms)
-        q->walked_us += (now.wall_ms - q->wall_ms) * 1000;
-    q->wall_ms = now.wall_ms;
+    owed_clock(&q->clock, now);
 }
 
 void quotas_crashed(struct quotas *q)
 {
     for (uint8_t i = 0; i < QUOTAS_OWNERS; i++)
-        q->debts[i] = (struct debt){.least_us = 0};
+        q->owed[i] = (struct owed){.least_us = 0};
 }
 
 void quotas_said(struct quotas *q, uint8_t owner, const struct quota_set *set)
@@ -61,7 +51,7 @@ void quotas_said(struct quotas *q, uint8_t owner, const struct quota_set *set)
     if (!set->has_adds)
         return;
     s->adds = set->adds;
-    q->debts[owner] = (struct debt){.least_us = 0};
+    q->owed[owner] = (struct owed){.least_us = 0};
 }
 
 /* --- how many live ------------------------------------------------------- */
@@ -83,33 +73,13 @@ static uint64_t count(const struct model *m, uint8_t owner, bool at_most,
     return n;
 }
 
-/* --- how fast ------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------ */
 
-static uint64_t less(uint64_t us, uint64_t by_us)
-{
-    return us > by_us ? us - by_us : 0;
-}
-
-static struct debt owed(const struct quotas *q, uint8_t owner, struct now now)
-{
-    const struct debt *was = &q->debts[owner];
-    uint64_t net_us = less(now.wall_ms, was->wall_ms) * 1000;
-    return (struct debt){.least_us =
-                             less(was->least_us, q->walked_us - was->walked_us),
-                         .most_us = less(was->most_us, net_us),
-                         .walked_us = q->walked_us,
-                         .wall_ms = now.wall_ms};
-}
-
-void quotas_added(struct quotas *q, uint8_t owner, uint32_t n, struct now now)
+void quotas_added(struct quotas *q, uint8_t owner, uint32_t n)
 {
     const struct rate *r = &q->said[owner].adds;
-    if (r->n == 0)
-        return;
-    struct debt d = owed(q, owner, now);
-    d.least_us += n * owed_unit_us(r);
-    d.most_us += n * owed_unit_us(r);
-    q->debts[owner] = d;
+    if (r->n > 0)
+        owed_take(&q->clock, &q->owed[owner], n * owed_unit_us(r));
 }
 
 enum quota_word quotas_ask(const struct quotas *q, const struct model *m,
@@ -118,12 +88,12 @@ enum quota_word quotas_ask(const struct quotas *q, const struct model *m,
     ASSERT(owner > 0 && owner < QUOTAS_OWNERS);
     const struct said *s = &q->said[owner];
     const struct rate *r = &s->adds;
-    struct debt d = owed(q, owner, now);
+    struct owed o = owed_now(&q->clock, &q->owed[owner]);
     if ((s->live > 0 && count(m, owner, false, now) + n > s->live) ||
-        (r->n > 0 && !owed_allows(r, r->n, d.least_us, n)))
+        (r->n > 0 && !owed_allows(r, r->n, o.least_us, n)))
         return QUOTA_REFUSE;
     if ((s->live > 0 && count(m, owner, true, now) + n > s->live) ||
-        (r->n > 0 && !owed_allows(r, r->n, d.most_us, n)))
+        (r->n > 0 && !owed_allows(r, r->n, o.most_us, n)))
         return QUOTA_MAYBE;
     return QUOTA_PASS;
 }

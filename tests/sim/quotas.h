@@ -43,7 +43,7 @@ enum quota_word { QUOTA_PASS, QUOTA_MAYBE, QUOTA_REFUSE };
 enum quota_word quotas_ask(const struct quotas *q, const struct model *m,
                            uint8_t owner, uint32_t n, struct now now);
 /* It did. */
-void quotas_added(struct quotas *q, uint8_t owner, uint32_t n, struct now now);
+void quotas_added(struct quotas *q, uint8_t owner, uint32_t n);
 
 /* The owner is shown so; NULL: there is none. */
 const char *quotas_seen(const struct quotas *q, const struct model *m,

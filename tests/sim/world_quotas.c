@@ -91,6 +91,6 @@ bool quotas_judge(struct world *w, const struct op *op,
     if (expected == QUOTA_REFUSE)
         violate(w, op, "an owner adds more than it may");
     if (w->quotas != NULL && op->owner > 0)
-        quotas_added(w->quotas, op->owner, op->n, w->now);
+        quotas_added(w->quotas, op->owner, op->n);
     return true;
 }
