@@ -247,7 +247,7 @@ run:
 	@mkdir -p $(DATA)
 	exec $(B)/belfry-server --dir $(DATA) $(ARGS)
 
-test-bins: all unit-bins gen-bins
+test-bins: all unit-bins gen-bins micro-bins
 test:
 	@deps/install test
 	@$(MAKE) --no-print-directory test-bins
