@@ -27,6 +27,7 @@
 #include "store/mem.h"
 #include "store/store.h"
 #include "util/alloc.h"
+#include "util/assert.h"
 #include "util/clock.h"
 #include "util/parse.h"
 
@@ -36,7 +37,8 @@
 
 static const size_t job_len = 200, ready_len = 6, run_len = 40, done_len = 80,
                     index_len = 2;
-static char filling[256];
+#define VALUE_MAX 4096 /* a block of the index, with 1000 clients */
+static char filling[VALUE_MAX];
 
 struct side;
 
@@ -52,7 +54,7 @@ struct side {
     rocksdb_column_family_handle_t *cfs[FAMILIES];
     rocksdb_writeoptions_t *wo;
     rocksdb_writebatch_t *batch;
-    char value[256];
+    char value[VALUE_MAX];
     uint64_t tick;
     /* measured */
     uint64_t lives, spent_us, cpu_ns;
@@ -139,6 +141,7 @@ static struct id id_of(uint64_t tick, unsigned n)
 
 static void put(struct side *s, enum family f, struct slice key, size_t len)
 {
+    ASSERT(len <= VALUE_MAX);
     memcpy(s->put(s, f, key, len, true), filling, len);
 }
 
