@@ -12,11 +12,6 @@ struct wait_args {
 };
 #define CMD_ARGS struct wait_args
 
-static bool has_ended(enum job_state s)
-{
-    return s >= JOB_COMPLETED;
-}
-
 /* What it waits for already has its id, whatever became of its name since. */
 static enum err look(struct cmd_ctx *c, uint32_t i, struct slice ref,
                      struct id *id, enum job_state *state)
@@ -41,7 +36,7 @@ static enum err wait_exec(struct cmd_ctx *c)
     enum err rc = words_join(c, a->id, &a->also, refs, IDS_MAX, &n);
     for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
         rc = look(c, i, refs[i], &ids[i], &states[i]);
-        ended += rc == ERR_OK && has_ended(states[i]);
+        ended += rc == ERR_OK && job_state_ended(states[i]);
         if (rc == ERR_PENDING) {
             pending = true; /* one fetch for all */
             rc = ERR_OK;
@@ -62,7 +57,7 @@ static enum err wait_exec(struct cmd_ctx *c)
         reply_id(c->reply, &ids[i]);
         reply_field_str(c->reply, "state",
                         slice_str(job_state_name(states[i])));
-        reply_field_int(c->reply, "ended", has_ended(states[i]));
+        reply_field_int(c->reply, "ended", job_state_ended(states[i]));
     }
     return ERR_OK;
 }

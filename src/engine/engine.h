@@ -59,6 +59,11 @@ enum job_state {
     JOB_STATES
 };
 
+static inline bool job_state_ended(enum job_state s)
+{
+    return s >= JOB_COMPLETED;
+}
+
 const char *job_state_name(enum job_state s);
 /* Accepts the words of other systems too. Returns 0 for an unknown word. */
 enum job_state job_state_parse(struct slice word);

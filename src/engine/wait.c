@@ -267,11 +267,6 @@ static void stand_for_job(struct engine *e, struct spot *s)
     list_append(&s->job->spots, &s->in);
 }
 
-static bool has_ended(enum job_state state)
-{
-    return state >= JOB_COMPLETED;
-}
-
 void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
                       const enum job_state *states, uint32_t n)
 {
@@ -293,7 +288,7 @@ void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
         bool twice = false; /* the same job: one spot is enough */
         for (uint32_t k = 0; k < i && !twice; k++)
             twice = id_eq(&wait->spots[k].id, &s->id);
-        if (s->ended == 0 && has_ended(states[i])) {
+        if (s->ended == 0 && job_state_ended(states[i])) {
             s->ended = (uint8_t)states[i];
             leave_line(e, s);
         }

@@ -43,11 +43,6 @@ void waits_draw(struct world *w, struct op *op)
 
 /* --- being told ---------------------------------------------------------- */
 
-static bool has_ended(enum job_state state)
-{
-    return state >= JOB_COMPLETED;
-}
-
 static void on_wake(struct waiter *waiter)
 {
     CONTAINER_OF(waiter, struct op, waiter)->wakes++;
@@ -68,7 +63,7 @@ static void look(struct world *w, const struct op *op)
     bool ended = false, may = false;
     for (uint32_t i = 0; i < op->n; i++) {
         const struct mjob *j = model_job(w->model, op->jobs[i]);
-        if (has_ended(op->states[i]))
+        if (job_state_ended(op->states[i]))
             continue; /* as it knew when it asked */
         ended |= ends_of(w, op, i) > 0;
         may |=
@@ -109,11 +104,11 @@ static const char *judge(struct world *w, const struct op *op, uint32_t i,
     const struct mjob *j = model_job(w->model, op->jobs[i]);
     struct job_view v = {.state = state, .finished_ms = w->now.wall_ms};
     uint32_t n = ends_of(w, op, i);
-    if (has_ended(op->states[i]))
+    if (job_state_ended(op->states[i]))
         return state == op->states[i] ? NULL : "a job has ended otherwise";
     if (n == 0 && !j->purged) /* or nobody has noticed so far */
         return model_seen(w->model, op->jobs[i], ERR_OK, &v, w->now);
-    if (!has_ended(state))
+    if (!job_state_ended(state))
         return "who waits for a job is not told its end";
     return n + j->purged > 1 || is_end(j, state)
                ? NULL
@@ -183,7 +178,7 @@ enum err waits_run(struct world *w, struct op *op)
         return ERR_OK; /* none of those drawn was ever added */
     for (uint32_t i = 0; rc == ERR_OK && i < op->n; i++) {
         rc = ask(w, op, i);
-        ended += rc == ERR_OK && has_ended(op->states[i]);
+        ended += rc == ERR_OK && job_state_ended(op->states[i]);
         if (rc == ERR_PENDING) {
             pending = true; /* one fetch for all */
             rc = ERR_OK;
