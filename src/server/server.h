@@ -166,6 +166,8 @@ struct server {
 
     struct now now;  /* read once per wake-up of the loop */
     uint64_t now_us; /* monotonic, after the last command */
+    uint64_t turn_began_us,
+        turn_synced_us; /* and so long it synced by itself */
     uint32_t tick_commands;
     uint32_t slice_us;         /* of one client, before the others' turn */
     bool tick_dirty;           /* something ran since the last commit */

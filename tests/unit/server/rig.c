@@ -12,6 +12,7 @@
 #include "server/backend.h"
 #include "server/commands.h"
 #include "server/tick.h"
+#include "util/clock.h"
 #include "util/logger.h"
 
 struct waiter *rig_waiting[8];
@@ -120,6 +121,15 @@ static enum err big_exec(struct cmd_ctx *c)
     return ERR_OK;
 }
 
+static enum err busy_exec(struct cmd_ctx *c)
+{
+    uint64_t until_us = clock_mono_us() + RIG_BUSY_US;
+    while (clock_mono_us() < until_us)
+        ;
+    reply_simple(c->reply, "BUSY");
+    return ERR_OK;
+}
+
 static enum err list_exec(struct cmd_ctx *c)
 {
     struct server *s = ctx_client(c)->server;
@@ -159,11 +169,12 @@ RIG_COMMAND(t_take, "T.TAKE", CMD_WRITE | CMD_BLOCKING, word_arg, wait_exec);
 RIG_COMMAND(t_wake, "T.WAKE", CMD_WRITE, NULL, wake_exec);
 RIG_COMMAND(t_lease, "T.LEASE", CMD_WRITE, word_arg, lease_exec);
 RIG_COMMAND(t_big, "T.BIG", CMD_FREE, word_arg, big_exec);
+RIG_COMMAND(t_busy, "T.BUSY", CMD_FREE, NULL, busy_exec);
 RIG_COMMAND(t_list, "T.LIST", CMD_WRITE, word_arg, list_exec);
 
 static const struct command *const rig_commands[] = {
     &t_free, &t_put,   &t_get, &t_fill, &t_wait, &t_take,
-    &t_wake, &t_lease, &t_big, &t_list, NULL,
+    &t_wake, &t_lease, &t_big, &t_list, &t_busy, NULL,
 };
 
 void rig_begin(struct rig *r, const char *directives,

@@ -42,7 +42,9 @@ const char *rig_read(int fd);
  *   T.WAKE            wakes the first that waits
  *   T.LEASE token     the token, to be undone if it does not leave
  *   T.BIG bytes       a bulk of that many
+ *   T.BUSY            +BUSY, after RIG_BUSY_US of work
  *   T.LIST key        0, the row's value, 2: in parts that fill a slice */
+#define RIG_BUSY_US 5000
 extern struct waiter *rig_waiting[8];
 extern unsigned rig_waiting_count;
 

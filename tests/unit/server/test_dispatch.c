@@ -350,6 +350,22 @@ static void a_slow_turn_is_an_event_once(void **state)
     rig_end(&r);
 }
 
+/* Commands run while sockets are read, before the rest of the turn. */
+static void a_turn_is_as_long_as_its_commands(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    rig_turn(&r);
+    r.s->stats.tick_us_max = 0;
+    rig_send(fd, "T.BUSY\r\n");
+    rig_expect(&r, fd, "+BUSY\r\n");
+    assert_true(r.s->stats.tick_us_max >= RIG_BUSY_US / 2);
+    close(fd);
+    rig_end(&r);
+}
+
 static void the_soft_limit_closes_after_its_time(void **state)
 {
     (void)state;
@@ -459,6 +475,7 @@ int main(void)
         cmocka_unit_test(a_pause_of_writes_lets_reads_through),
         cmocka_unit_test(an_idle_client_is_closed_a_waiting_one_is_not),
         cmocka_unit_test(a_slow_turn_is_an_event_once),
+        cmocka_unit_test(a_turn_is_as_long_as_its_commands),
         cmocka_unit_test(the_soft_limit_closes_after_its_time),
         cmocka_unit_test(a_client_can_end_itself_in_the_middle_of_its_pipeline),
         cmocka_unit_test(too_many_clients_are_told),
