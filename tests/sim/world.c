@@ -407,6 +407,8 @@ void world_run(const struct world_options *o, struct world_report *r)
     };
     w->disk = mem_disk_new(&knobs);
     engine_config_default(&w->config);
+    if (o->calm) /* so that it forgets what ended, day after day */
+        w->config.keep_ms = (uint64_t)86400 * 1000;
     w->now = (struct now){1700000000000 + rng_below(&w->rng, 1000000000),
                           1000 + rng_below(&w->rng, 1000000)};
     if (!o->calm && chance(w, 300))
