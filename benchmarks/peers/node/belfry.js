@@ -18,10 +18,12 @@ class Belfry {
     return this.redis.call('JOB.ADDM', queue, payloads.length, ...payloads)
   }
 
-  // [{ token, id, queue, payload, ... }]: objects are names and values in turn.
-  async lease (queue, count, blockMs) {
+  // [{ token, payload }], or what else is asked for: objects are names and values
+  // in turn.
+  async lease (queue, count, blockMs, fields = ['payload']) {
     const reply = await this.redis.call(
-      'JOB.LEASE', queue, 'COUNT', count, 'BLOCK', blockMs)
+      'JOB.LEASE', queue, 'COUNT', count, 'BLOCK', blockMs,
+      'FIELDS', fields.length, ...fields)
     return (reply || []).map(flat => {
       const job = {}
       for (let i = 0; i < flat.length; i += 2) job[flat[i]] = flat[i + 1]
