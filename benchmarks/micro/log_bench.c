@@ -23,6 +23,7 @@
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/parse.h"
+#include "util/rng.h"
 
 #define WRITERS_MAX 1024
 #define SAMPLES_MAX 500000
@@ -145,8 +146,7 @@ static void print(struct test *t)
                  "%6.0f per sync of %5.0f us  %3.0f%% inline\n",
                  t->name, 1e6 * ratio(t->commits, t->spent_us),
                  percentile(t, 0.50), percentile(t, 0.99),
-                 ratio(t->sum.records, t->sum.syncs),
-                 (double)t->sync_p50_us,
+                 ratio(t->sum.records, t->sum.syncs), (double)t->sync_p50_us,
                  100 * ratio(t->sum.inline_syncs, t->sum.writes));
 }
 
@@ -169,7 +169,10 @@ int main(int argc, char **argv)
         return 1;
     }
     char *payload = (char *)mem_alloc((size_t)bytes);
-    memset(payload, 'p', (size_t)bytes);
+    struct rng rng;
+    rng_seed(&rng, 1);
+    for (uint64_t i = 0; i < bytes; i++)
+        payload[i] = (char)rng_next(&rng);
     for (size_t i = 0; i < ARRAY_LEN(tests); i++)
         tests[i].us = (uint32_t *)mem_alloc(SAMPLES_MAX * sizeof(uint32_t));
     for (int n = 0; n < SLICES; n++)

@@ -24,10 +24,17 @@
 #include "store/store.h"
 #include "util/clock.h"
 #include "util/parse.h"
+#include "util/rng.h"
 
 #define TICK_JOBS 200
 #define QUEUE 1
+#define JOB_BYTES 200
+/* Jobs are random text, each from another place of this one: what compresses
+ * would make the base smaller than it is. */
+#define PLACES ((size_t)1 << 20)
 
+static char text[PLACES + JOB_BYTES];
+static struct rng rng;
 static int wake_fd;
 static struct store_options options;
 static struct store *s;
@@ -68,8 +75,8 @@ static void add(uint64_t n)
 {
     struct id id = id_of(n);
     struct key k;
-    memset(store_put(s, FAMILY_JOBS, key_job(&k, &id), 200, true),
-           (int)('a' + n % 26), 200);
+    memcpy(store_put(s, FAMILY_JOBS, key_job(&k, &id), JOB_BYTES, true),
+           text + rng_next(&rng) % PLACES, JOB_BYTES);
     memset(store_put(s, FAMILY_READY, key_ready(&k, QUEUE, 1, n, &id), 6, true),
            'r', 6);
 }
@@ -217,6 +224,9 @@ int main(int argc, char **argv)
                         "through the queue]\n");
         return 2;
     }
+    rng_seed(&rng, 1);
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)rng_next(&rng);
     wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     store_options_default(&options);
     options.dir = argv[1];

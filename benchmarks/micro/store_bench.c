@@ -30,6 +30,7 @@
 #include "util/assert.h"
 #include "util/clock.h"
 #include "util/parse.h"
+#include "util/rng.h"
 
 #define CHANGES_PER_LIFE 8
 #define TURNS 10
@@ -38,7 +39,12 @@
 static const size_t job_len = 200, ready_len = 6, run_len = 40, done_len = 80,
                     index_len = 2;
 #define VALUE_MAX 4096 /* a block of the index, with 1000 clients */
-static char filling[VALUE_MAX];
+/* Values are random bytes, each from another place of these: RocksDB would
+ * compress one letter to nothing. */
+#define PLACES ((size_t)1 << 20)
+static char pool[PLACES + VALUE_MAX];
+static const char *filling = pool;
+static struct rng rng;
 
 struct side;
 
@@ -142,6 +148,7 @@ static struct id id_of(uint64_t tick, unsigned n)
 static void put(struct side *s, enum family f, struct slice key, size_t len)
 {
     ASSERT(len <= VALUE_MAX);
+    filling = pool + rng_next(&rng) % PLACES;
     memcpy(s->put(s, f, key, len, true), filling, len);
 }
 
@@ -309,7 +316,9 @@ int main(int argc, char **argv)
                         "[clients, up to 1000]\n");
         return 2;
     }
-    memset(filling, 'x', sizeof(filling));
+    rng_seed(&rng, 1);
+    for (size_t i = 0; i < sizeof(pool); i++)
+        pool[i] = (char)rng_next(&rng);
     wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     open_store(&store, argv[1]);
     open_wal(&wal, argv[1]);

@@ -35,7 +35,7 @@ struct loop {
     uint32_t opened, live, paused;
     int epfd;
     struct rng rng;
-    struct buf payload;
+    struct payload payload;
     uint64_t started;
     uint64_t now_us;
 };
@@ -77,9 +77,8 @@ static void begin_round(struct loop *l, struct conn *c)
     }
     for (uint32_t i = 0; i < n; i++) {
         uint64_t seq = l->started - n + i;
-        payload_set(&l->payload, seq);
         l->w->proto->add(c, &(struct new_job){
-                                .payload = buf_slice(&l->payload),
+                                .payload = payload_next(&l->payload, seq),
                                 .seq = seq,
                                 .rng = &l->rng,
                             });
@@ -237,7 +236,7 @@ enum err closed_run(const struct workload *w, struct result *r,
         conn_close(c);
     }
     mem_free(l.conns);
-    buf_release(&l.payload);
+    payload_release(&l.payload);
     if (l.epfd >= 0)
         close(l.epfd);
     return rc;

@@ -48,7 +48,7 @@ struct loop {
     uint32_t opened, producers, next;
     int epfd;
     struct rng rng;
-    struct buf payload;
+    struct payload payload;
     uint64_t start_us, now_us;
     uint64_t
         first_stamp; /* what was there before has an earlier one, or none */
@@ -95,8 +95,7 @@ static void send_one(struct loop *l, struct peer *p, uint64_t at_us)
                     rng_below(&l->rng, l->w->delay_ms + 1);
         stamp = job.at_ms * 1000;
     }
-    payload_set(&l->payload, stamp);
-    job.payload = buf_slice(&l->payload);
+    job.payload = payload_next(&l->payload, stamp);
     l->w->proto->add(&p->conn, &job);
     fifo_push(&p->sent, at_us);
     l->sent++;
@@ -363,7 +362,7 @@ enum err open_run(const struct workload *w, struct result *r, struct errbuf *e)
         buf_release(&p->acked.bytes);
     }
     mem_free(l.peers);
-    buf_release(&l.payload);
+    payload_release(&l.payload);
     if (l.epfd >= 0)
         close(l.epfd);
     return rc;

@@ -1,19 +1,31 @@
-/* Payloads: text that does not repeat within a few hundred bytes, so that a
- * server that compresses is not flattered, behind a head that tells jobs apart
- * and carries a stamp: 20 digits and a blank. */
+/* Payloads: random text, another for each job, so that a server that
+ * compresses is not flattered, behind a head that tells jobs apart and carries
+ * a stamp: 20 digits and a blank.
+ *
+ * The text is a slice of a pool, at a random place: to draw each letter anew
+ * would measure the client. */
 #ifndef BENCH_PAYLOAD_H
 #define BENCH_PAYLOAD_H
 
 #include <stdint.h>
 
 #include "util/buf.h"
+#include "util/rng.h"
 
 #define PAYLOAD_HEAD 21
 
-void payload_init(struct buf *b, uint32_t size, uint64_t seed);
+struct payload {
+    struct buf body;
+    struct buf pool;
+    struct rng rng; /* of the places */
+};
 
-/* Write the head. The stamp is a time, or a number. */
-void payload_set(struct buf *b, uint64_t stamp);
+void payload_init(struct payload *p, uint32_t size, uint64_t seed);
+void payload_release(struct payload *p);
+
+/* The next job's, valid until the one after it. The stamp is a time, or a
+ * number. */
+struct slice payload_next(struct payload *p, uint64_t stamp);
 
 /* 0 if there is none. */
 uint64_t payload_stamp(struct slice payload);

@@ -1,4 +1,5 @@
-insert into jobs (payload) values (repeat('x', 150));
+\set n random(1, 8192)
+insert into jobs (payload) select body from bodies where n = :n;
 with n as (
     select id from jobs where queue = 1 and state = 0
     order by run_at, id limit 1 for update skip locked),

@@ -1,4 +1,6 @@
-insert into jobs (payload) select repeat('x', 150) from generate_series(1, 100);
+\set n random(1, 8093)
+insert into jobs (payload)
+    select body from bodies where n between :n and :n + 99;
 with n as (
     select id from jobs where queue = 1 and state = 0
     order by run_at, id limit 100 for update skip locked),
