@@ -3,14 +3,18 @@
  *   ADD x pipeline --> LEASE COUNT owed --> ACK what came --> owed left?
  *        ^                   ^  | nothing came                | yes | no
  *        |                   |  v                             |     |
- *        |                   PAUSE 1 ms                       |     |
+ *        |                   PAUSE 1 ms, or LEASE that waits  |     |
  *        |                   '--------------------------------'     |
  *        '----------------------------------------------------------'
  *
  * Each connection adds before it leases as many, so without delays and limits
- * a lease never comes short and PAUSE is not entered. With limits it matters
- * that what came is acknowledged before more is asked for: a full limit opens
- * only so.
+ * a lease never comes short and nothing waits. With limits it matters that what
+ * came is acknowledged before more is asked for: a full limit opens only so. A
+ * server with leases that wait is asked for one then: to ask again and again
+ * would measure how often we ask.
+ *
+ * A run by time begins no more rounds when the time is up; those that are under
+ * way are finished and count.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -27,6 +31,9 @@ enum phase { PHASE_ADD, PHASE_LEASE, PHASE_ACK, PHASE_PAUSE, PHASE_END };
 
 #define EVENTS 256
 #define PAUSE_US 1000
+#define BLOCK_MS 1000
+/* For what is under way when the time is up. */
+#define FINISH_US ((uint64_t)60 * 1000000)
 
 struct loop {
     const struct workload *w;
@@ -37,6 +44,7 @@ struct loop {
     struct rng rng;
     struct payload payload;
     uint64_t started;
+    bool ending; /* no more rounds */
     uint64_t now_us;
 };
 
@@ -61,7 +69,8 @@ static void begin_lease(struct loop *l, struct conn *c)
 
 static void begin_round(struct loop *l, struct conn *c)
 {
-    uint64_t left = l->w->jobs - l->started;
+    uint64_t left =
+        l->w->by_time ? (l->ending ? 0 : UINT64_MAX) : l->w->jobs - l->started;
     uint32_t n = left < l->w->pipeline ? (uint32_t)left : l->w->pipeline;
     if (n == 0) {
         c->phase = PHASE_END;
@@ -107,6 +116,10 @@ static void advance(struct loop *l, struct conn *c)
         }
         break;
     case PHASE_LEASE:
+        if (c->held.n == 0 && l->w->proto->blocking) {
+            begin(l, c, PHASE_LEASE, l->w->proto->lease(c, c->owed, BLOCK_MS));
+            break;
+        }
         if (c->held.n == 0) {
             c->phase = PHASE_PAUSE;
             l->paused++;
@@ -196,6 +209,10 @@ static enum err loop(struct loop *l, struct errbuf *e)
             rc = wake_paused(l, e);
         }
         result_progress(l->r, w, start, l->now_us);
+        if (w->by_time && !l->ending && l->now_us >= end) {
+            l->ending = true;
+            end += FINISH_US;
+        }
         if (l->now_us >= end || load_interrupted) {
             l->r->timed_out = true;
             break;

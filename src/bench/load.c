@@ -66,6 +66,7 @@ static enum err fill(const struct workload *w, uint64_t jobs, struct errbuf *e)
     struct result r;
     add.mix = MIX_ADD;
     add.jobs = jobs;
+    add.by_time = false;
     add.seconds = 86400;
     add.connections = w->connections < 16 ? w->connections : 16;
     add.pipeline = w->pipeline > 64 ? w->pipeline : 64;

@@ -9,8 +9,13 @@
  * The payload carries the time at which its job was to be sent (monotonic), or
  * at which it is due (wall clock, MIX_DELAYED). A schedule's job says itself
  * which time it stands for.
+ *
+ * What is not done at the end counts as if it were done then. So it must be
+ * known when each job was due: by the rate; of delayed jobs each time is kept;
+ * schedules start one after the other, evenly within `every`.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -26,6 +31,8 @@
 /* Not more at a time, so that replies are read while the loop catches up. */
 #define BURST 2000
 #define SET_CHUNK 200
+/* For schedules: until the jobs of the last moment are here. */
+#define GRACE_US ((uint64_t)5 * 1000000)
 
 /* When the jobs whose replies are still to come were to be sent. */
 struct fifo {
@@ -50,9 +57,12 @@ struct loop {
     struct rng rng;
     struct payload payload;
     uint64_t start_us, now_us;
-    uint64_t
-        first_stamp; /* what was there before has an earlier one, or none */
+    /* What was there before has an earlier stamp, or none. */
+    uint64_t first_stamp, last_stamp;
     uint64_t sent, failed;
+    uint64_t wanted;         /* jobs that are to be done */
+    struct fifo due;         /* MIX_DELAYED: wall times of all jobs */
+    uint64_t base_ms, first; /* MIX_SCHEDULES: see fire_us() */
 };
 
 static void fifo_push(struct fifo *f, uint64_t at)
@@ -85,14 +95,30 @@ static uint64_t due_us(const struct loop *l, uint64_t n)
     return l->start_us + n * 1000000 / l->w->rate;
 }
 
+/* When the n-th of all jobs of all schedules is due, by the wall clock. */
+static uint64_t fire_us(const struct loop *l, uint64_t n)
+{
+    const struct workload *w = l->w;
+    uint64_t round = n / w->jobs, i = n % w->jobs;
+    return (l->base_ms + round * w->every_ms + i * w->every_ms / w->jobs) *
+           1000;
+}
+
+/* Draw when the job that is to be sent at `at_us` is due. */
+static uint64_t delayed_ms(struct loop *l, uint64_t at_us)
+{
+    uint64_t ms = (clock_wall_us() - (l->now_us - at_us)) / 1000 +
+                  rng_below(&l->rng, l->w->delay_ms + 1);
+    fifo_push(&l->due, ms * 1000);
+    return ms;
+}
+
 static void send_one(struct loop *l, struct peer *p, uint64_t at_us)
 {
     struct new_job job = {.seq = l->sent, .rng = &l->rng};
     uint64_t stamp = at_us;
     if (l->w->mix == MIX_DELAYED) {
-        uint64_t wall_us = clock_wall_us();
-        job.at_ms = (wall_us - (l->now_us - at_us)) / 1000 +
-                    rng_below(&l->rng, l->w->delay_ms + 1);
+        job.at_ms = delayed_ms(l, at_us);
         stamp = job.at_ms * 1000;
     }
     job.payload = payload_next(&l->payload, stamp);
@@ -131,7 +157,7 @@ static void record(struct loop *l, enum latency what, uint64_t now,
  */
 static bool is_ours(const struct loop *l, const struct token *t)
 {
-    return t->stamp >= l->first_stamp;
+    return t->stamp >= l->first_stamp && t->stamp <= l->last_stamp;
 }
 
 static void leased(struct loop *l, struct peer *p)
@@ -224,7 +250,13 @@ static enum err wait(struct loop *l, struct errbuf *e)
 
 static bool finished(const struct loop *l)
 {
-    return l->w->mix != MIX_SCHEDULES && l->r->done + l->failed >= l->w->jobs;
+    return l->r->done + l->failed >= l->wanted;
+}
+
+static uint64_t late_at(const struct loop *l, uint64_t n)
+{
+    return l->w->mix == MIX_DELAYED ? l->due.at[l->due.head + n]
+                                    : fire_us(l, l->first + n);
 }
 
 /* Up to how many of `due` jobs a latency is missing: the newest ones, since
@@ -233,25 +265,80 @@ static void record_missing(struct loop *l, enum latency what, uint64_t refused,
                            uint64_t due)
 {
     uint64_t n = histogram_count(l->r->latency[what]) + refused;
+    uint64_t wall_us = clock_wall_us();
     for (; n < due; n++)
-        record(l, what, l->now_us, due_us(l, n));
+        if (what == LAT_LATE)
+            record(l, what, wall_us, late_at(l, n));
+        else
+            record(l, what, l->now_us, due_us(l, n));
+}
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many jobs are late if they are not here: a delayed one is not before its
+ * time. */
+static uint64_t count_due(struct loop *l, uint64_t to_be_sent)
+{
+    uint64_t n = 0, wall_us = clock_wall_us();
+    if (l->w->mix == MIX_PICKUP)
+        return to_be_sent;
+    if (l->w->mix == MIX_DELAYED) {
+        while (l->due.len < to_be_sent)
+            (void)delayed_ms(l, due_us(l, l->due.len));
+        qsort(l->due.at + l->due.head, l->due.len, sizeof(*l->due.at), by_time);
+    }
+    uint64_t most = l->w->mix == MIX_DELAYED ? l->due.len : l->wanted;
+    while (n < most && late_at(l, n) <= wall_us)
+        n++;
+    return n;
 }
 
 /* The run ends before all jobs were done. To leave out those that a stalled
  * server owes would make its figures better the longer it stalls. */
 static void count_overdue(struct loop *l)
 {
-    uint64_t due = (l->now_us - l->start_us) * l->w->rate / 1000000 + 1;
-    if (due > l->w->jobs)
-        due = l->w->jobs;
-    record_missing(l, LAT_ADD, 0, due);
-    /* A delayed job is not late before its time. */
-    if (l->w->mix != MIX_PICKUP)
-        return;
-    record_missing(l, LAT_PICKUP, l->failed, due);
-    record_missing(l, LAT_LIFE, l->failed, due);
+    uint64_t sent = (l->now_us - l->start_us) * l->w->rate / 1000000 + 1;
+    if (sent > l->w->jobs)
+        sent = l->w->jobs;
+    uint64_t due = count_due(l, sent);
+    if (l->w->mix != MIX_SCHEDULES)
+        record_missing(l, LAT_ADD, 0, sent);
+    if (l->w->mix == MIX_PICKUP) {
+        record_missing(l, LAT_PICKUP, l->failed, due);
+        record_missing(l, LAT_LIFE, l->failed, due);
+    } else {
+        record_missing(l, LAT_LATE, l->failed, due);
+    }
     if (due > l->r->done + l->failed)
         l->r->overdue = due - l->r->done - l->failed;
+}
+
+/* Which jobs are to be done, and until when (monotonic). */
+static uint64_t set_out(struct loop *l)
+{
+    const struct workload *w = l->w;
+    uint64_t wall_us = clock_wall_us(),
+             end = l->start_us + w->seconds * 1000000;
+    l->wanted = w->jobs;
+    l->last_stamp = UINT64_MAX;
+    if (w->mix == MIX_PICKUP)
+        l->first_stamp = l->start_us;
+    if (w->mix == MIX_DELAYED)
+        l->first_stamp = wall_us / 1000 * 1000;
+    if (w->mix != MIX_SCHEDULES)
+        return end;
+    while (fire_us(l, l->first) <= wall_us)
+        l->first++;
+    l->wanted = 0;
+    while (fire_us(l, l->first + l->wanted) <= wall_us + w->seconds * 1000000)
+        l->wanted++;
+    l->first_stamp = fire_us(l, l->first);
+    l->last_stamp = wall_us + w->seconds * 1000000;
+    return end + GRACE_US;
 }
 
 static enum err loop(struct loop *l, struct errbuf *e)
@@ -263,11 +350,7 @@ static enum err loop(struct loop *l, struct errbuf *e)
             rc = push(l, &l->peers[i], e);
         }
     l->start_us = l->now_us = clock_mono_us();
-    if (l->w->mix == MIX_PICKUP)
-        l->first_stamp = l->start_us;
-    else if (l->w->mix == MIX_DELAYED)
-        l->first_stamp = clock_wall_us() / 1000 * 1000;
-    uint64_t end = l->start_us + l->w->seconds * 1000000;
+    uint64_t end = set_out(l);
     while (rc == ERR_OK && !finished(l)) {
         rc = send_due(l, e);
         if (rc == ERR_OK)
@@ -275,9 +358,8 @@ static enum err loop(struct loop *l, struct errbuf *e)
         l->now_us = clock_mono_us();
         result_progress(l->r, l->w, l->start_us, l->now_us);
         if (l->now_us >= end || load_interrupted) {
-            l->r->timed_out = l->w->mix != MIX_SCHEDULES;
-            if (l->r->timed_out)
-                count_overdue(l);
+            l->r->timed_out = true;
+            count_overdue(l);
             break;
         }
     }
@@ -285,20 +367,25 @@ static enum err loop(struct loop *l, struct errbuf *e)
     return rc;
 }
 
-/* SCHEDULE.SET or .DEL for all of them, SET_CHUNK in flight. */
-static enum err schedules(struct conn *c, const struct workload *w, bool set,
-                          struct errbuf *e)
+/* SCHEDULE.SET or .DEL for all of them, SET_CHUNK in flight. They start a
+ * round ago, so that none has its first time yet to come. */
+static enum err schedules(struct loop *l, bool set, struct errbuf *e)
 {
+    const struct workload *w = l->w;
+    struct conn *c = &l->peers[0].conn;
     struct buf line = {0};
     enum err rc = ERR_OK;
     uint64_t start = clock_mono_us();
+    if (set)
+        l->base_ms = clock_wall_us() / 1000 - w->every_ms;
     for (uint64_t i = 0; i < w->jobs && rc == ERR_OK; i++) {
         buf_clear(&line);
         if (set)
             buf_printf(&line,
-                       "SCHEDULE.SET bench-%llu EVERY %llu QUEUE %s PAYLOAD x",
+                       "SCHEDULE.SET bench-%llu EVERY %llu START %llu QUEUE %s "
+                       "PAYLOAD x",
                        (unsigned long long)i, (unsigned long long)w->every_ms,
-                       w->queue);
+                       (unsigned long long)(fire_us(l, i) / 1000), w->queue);
         else
             buf_printf(&line, "SCHEDULE.DEL bench-%llu", (unsigned long long)i);
         /* The last of a chunk is waited for, and its reply is behind those of
@@ -346,11 +433,11 @@ enum err open_run(const struct workload *w, struct result *r, struct errbuf *e)
     enum err rc = l.epfd < 0 ? err_sys(e, ERR_IO, errno, "epoll_create1")
                              : open_peers(&l, e);
     if (rc == ERR_OK && w->mix == MIX_SCHEDULES)
-        rc = schedules(&l.peers[0].conn, w, true, e);
+        rc = schedules(&l, true, e);
     if (rc == ERR_OK)
         rc = loop(&l, e);
     if (rc == ERR_OK && w->mix == MIX_SCHEDULES)
-        rc = schedules(&l.peers[0].conn, w, false, e);
+        rc = schedules(&l, false, e);
     for (uint32_t i = 0; i < l.opened; i++) {
         struct peer *p = &l.peers[i];
         if (p->conn.errors > 0 && r->errors == 0)
@@ -362,6 +449,7 @@ enum err open_run(const struct workload *w, struct result *r, struct errbuf *e)
         buf_release(&p->acked.bytes);
     }
     mem_free(l.peers);
+    mem_free(l.due.at);
     payload_release(&l.payload);
     if (l.epfd >= 0)
         close(l.epfd);

@@ -35,7 +35,8 @@ static const struct option table[] = {
     {"--pipeline", 'P', K_U32, AT(pipeline), 1, PIPELINE_MAX,
      "jobs per connection and round (16)"},
     {"--jobs", 'n', K_U64, AT(jobs), 1, ANY, "jobs in all (100000)"},
-    {"--seconds", 's', K_U64, AT(seconds), 1, 86400, "stop after this (60)"},
+    {"--seconds", 's', K_U64, AT(seconds), 1, 86400,
+     "stop after this (60); life, add: without --jobs, run for it"},
     {"--payload", 'd', K_U32, AT(payload), 24, 64 << 20,
      "bytes of payload (150)"},
     {"--backlog", 0, K_U64, AT(backlog), 0, ANY,
@@ -210,8 +211,6 @@ enum err options_parse(struct workload *w, int argc, char **argv,
         .connections = 16,
         .workers = 16,
         .pipeline = 16,
-        .jobs = 100000,
-        .seconds = 60,
         .rate = 1000,
         .payload = 150,
         .queue = "bench",
@@ -238,6 +237,9 @@ enum err options_parse(struct workload *w, int argc, char **argv,
         if (rc != ERR_OK)
             return rc;
     }
+    w->by_time = w->jobs == 0 && w->seconds > 0 && w->mix <= MIX_ADD;
+    w->jobs = w->jobs > 0 ? w->jobs : 100000;
+    w->seconds = w->seconds > 0 ? w->seconds : 60;
     if (w->mix >= MIX_PICKUP && !w->proto->blocking)
         return err_set(e, ERR_SYNTAX, "--mix %s is for --proto belfry",
                        mix_name(w->mix));
@@ -264,10 +266,12 @@ void options_help(FILE *to)
           "figures are of\nwhat the server calls durable. pickup and delayed "
           "are open loops: latency counts\nfrom the time at which a job was to "
           "be sent, not from when it could be, also of\njobs that are not done "
-          "when the time is up.\n\n"
+          "when the time is up. What fires of schedules within\n--seconds is "
+          "waited for.\n\n"
           "Exit status: 0 all went well, 1 something was refused or failed, 2 "
           "a wrong word,\n130 interrupted (what was measured is told).\n\n"
           "  belfry-bench -c 50 -P 16 -n 1000000\n"
+          "  belfry-bench -c 50 -P 16 --seconds 5\n"
           "  belfry-bench --mix pickup --rate 1000 --workers 16\n"
           "  belfry-bench --compare --start build/release/belfry-server\n",
           to);

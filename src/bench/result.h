@@ -33,9 +33,11 @@ struct result {
     uint64_t run_us;
     uint64_t errors;
     char first_error[120];
-    bool timed_out; /* --seconds passed before --jobs were done */
-    /* Open loop: jobs that were to be sent by then and had not been done; they
-     * count as if they were done now. */
+    /* The time was up before --jobs were done, or before what was begun was
+     * finished. */
+    bool timed_out;
+    /* Open loop: jobs that were to be sent by then, or were due, and had not
+     * been done; they count as if they were done now. */
     uint64_t overdue;
     struct histogram *latency[LATENCIES];
     bool measured; /* what the server used; disk: < 0 if not known */

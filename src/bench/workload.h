@@ -36,6 +36,7 @@ struct workload {
     uint32_t workers; /* blocked ones, for the mixes that have them */
     uint32_t pipeline;
     uint64_t jobs;
+    bool by_time;     /* not so many jobs, but what `seconds` take */
     uint64_t backlog; /* added beforehand, unmeasured, and left there */
     uint64_t seconds;
     uint64_t rate; /* jobs a second, for the open-loop mixes */
