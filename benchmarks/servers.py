@@ -52,12 +52,17 @@ def must_be_free(port):
             raise RuntimeError("port %d is taken" % port)
 
 
-def jobs_for(connections, pipeline, jobs):
-    """Shapes with little in flight get fewer jobs, so that each run takes some
-    seconds."""
-    flight = connections * pipeline
-    share = 200 if flight == 1 else 20 if flight < 64 else 4 if flight < 1000 else 1
-    return max(flight, jobs // share)
+def reply(f):
+    """One, of Redis' protocol; an error is raised."""
+    line = f.readline()
+    kind, rest = line[:1], line[1:-2]
+    if kind == b"-" or kind == b"":
+        raise RuntimeError(rest.decode() or "the server has gone")
+    if kind == b"$":
+        return None if int(rest) < 0 else f.read(int(rest) + 2)[:-2]
+    if kind == b"*":
+        return [reply(f) for _ in range(int(rest))]
+    return int(rest) if kind == b":" else rest
 
 
 class Peer:
@@ -114,22 +119,35 @@ class Peer:
         out, err = running.communicate()
         if running.returncode:
             raise RuntimeError("%s: %s %s %s" % (self.name, err, out, self.last_words()))
-        return json.loads(out.splitlines()[-1])
+        told = json.loads(out.splitlines()[-1])
+        if told["timed_out"]:
+            raise RuntimeError("%s: the time was up after %d jobs, %.0f s: %s" % (
+                self.name, told["jobs"], told["seconds"], " ".join(running.args[1:])))
+        return told
 
     def bench(self, *words):
         return self.bench_end(self.bench_begin(*words))
 
     def ask(self, *words):
-        """The reply to one short command, as it came."""
-        with socket.create_connection(("127.0.0.1", self.port)) as c:
+        with socket.create_connection(("127.0.0.1", self.port)) as c, c.makefile("rb") as f:
             c.sendall(b"*%d\r\n" % len(words) + b"".join(
                 b"$%d\r\n%s\r\n" % (len(w), w.encode()) for w in words))
-            time.sleep(0.005)
-            return c.recv(65536)
+            return reply(f)
 
-    def life(self, connections, pipeline, jobs, payload=150):
-        n = jobs_for(connections, pipeline, jobs)
-        return self.bench("-c", connections, "-P", pipeline, "-n", n, "-d", payload,
+    def asked(self, *words):
+        """A reply that is an object, {name: value}."""
+        flat = self.ask(*words)
+        return dict(zip(map(bytes.decode, flat[::2]), flat[1::2]))
+
+    def info(self):
+        lines = self.ask("INFO", "everything").decode().splitlines()
+        return dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def pids(self):
+        return [self.process.pid]
+
+    def life(self, connections, pipeline, seconds, payload=150):
+        return self.bench("-c", connections, "-P", pipeline, "-s", seconds, "-d", payload,
                           "-q", "life", *self.more)
 
     def rss_mb(self):
@@ -145,11 +163,12 @@ class Belfry(Peer):
     program = os.path.join(B, "belfry-server")
     sync = "always"
     keep = "1h"
+    options = []
 
     def command(self):
         return [self.program, "--bind", "127.0.0.1", "--port", str(self.port),
                 "--http-port", "0", "--dir", self.folder, "--appendfsync",
-                self.sync, "--keep-default", self.keep]
+                self.sync, "--keep-default", self.keep] + self.options
 
 
 class BelfryLean(Belfry):
@@ -157,6 +176,13 @@ class BelfryLean(Belfry):
 
     name = "belfry, lean"
     more = ["--lean"]
+
+
+class BelfryNoRealtime(Belfry):
+    """The thread that syncs its log is scheduled as those of others are."""
+
+    name = "belfry, log-realtime no"
+    options = ["--log-realtime", "no"]
 
 
 class BelfryBeside(Belfry):
@@ -230,11 +256,6 @@ class Beanstalkd(Peer):
         return ["beanstalkd", "-l", "127.0.0.1", "-p", str(self.port),
                 "-b", self.folder, self.flag]
 
-    def life(self, connections, pipeline, jobs, payload=150):
-        if self.flag == "-f0":
-            jobs //= 10  # it syncs each job by itself
-        return super().life(connections, pipeline, jobs, payload)
-
 
 class BeanstalkdNever(Beanstalkd):
     name, flag, durable = "beanstalkd -F", "-F", "no"
@@ -244,7 +265,6 @@ class Postgres(Peer):
     """SKIP LOCKED, as people write it, through pgbench."""
 
     name, durable, batch = "postgresql 15 batch 1", "yes", 1
-    seconds = 5
 
     def __init__(self, work, port):
         super().__init__(work, port)
@@ -283,11 +303,16 @@ class Postgres(Peer):
         self.as_postgres(PG_BIN + "/pg_ctl", "-D", self.folder, "-m", "fast", "-s",
                          "stop")
 
-    def life(self, connections, pipeline, jobs, payload=150):
+    def pids(self):
+        """The first process, and those that it has started."""
+        with open("/proc/%d/task/%d/children" % (self.pid, self.pid)) as f:
+            return [self.pid] + [int(pid) for pid in f.read().split()]
+
+    def life(self, connections, pipeline, seconds, payload=150):
         self.as_postgres("psql", self.url, "-q", "-f", self.scripts + "/schema.sql")
         done = self.as_postgres(
             PG_BIN + "/pgbench", self.url, "-n", "-M", "prepared", "-c",
-            str(connections), "-j", "1", "-T", str(self.seconds), "-f",
+            str(connections), "-j", "1", "-T", str(seconds), "-f",
             "%s/life%d.sql" % (self.scripts, self.batch), cwd=self.scripts)
         tps = next(float(l.split()[2]) for l in done.stdout.splitlines()
                    if l.startswith("tps"))
@@ -298,7 +323,7 @@ class Postgres100(Postgres):
     name, batch = "postgresql 15 batch 100", 100
 
 
-def node_life(which, jobs, env):
+def node_life(which, seconds, env):
     here = os.path.join(REPO, "benchmarks/peers/node")
     modules = os.environ.get("NODE_MODULES", os.path.join(REPO, "build/node"))
     if not os.path.isdir(modules + "/node_modules"):
@@ -312,7 +337,7 @@ def node_life(which, jobs, env):
                        cwd=modules, check=True, capture_output=True)
     for name in ("life.js", "belfry.js"):
         shutil.copy(os.path.join(here, name), modules)
-    done = subprocess.run(["node", "life.js", which, str(jobs)], cwd=modules,
+    done = subprocess.run(["node", "life.js", which, str(seconds)], cwd=modules,
                           env={**os.environ, **env}, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError("node %s: %s" % (which, done.stderr.strip()))
