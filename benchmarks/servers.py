@@ -314,9 +314,11 @@ class Postgres(Peer):
             PG_BIN + "/pgbench", self.url, "-n", "-M", "prepared", "-c",
             str(connections), "-j", "1", "-T", str(seconds), "-f",
             "%s/life%d.sql" % (self.scripts, self.batch), cwd=self.scripts)
-        tps = next(float(l.split()[2]) for l in done.stdout.splitlines()
-                   if l.startswith("tps"))
-        return {"jobs_per_s": tps * self.batch}
+        tps = [float(l.split()[2]) for l in done.stdout.splitlines()
+               if l.startswith("tps")]
+        if not tps:  # the time was up before all were connected
+            raise RuntimeError("%s: nothing was done in %s s" % (self.name, seconds))
+        return {"jobs_per_s": tps[0] * self.batch}
 
 
 class Postgres100(Postgres):
