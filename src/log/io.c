@@ -74,6 +74,15 @@ int io_sync(const struct log_io *io, int fd)
             rc = fdatasync(fd);
 #endif
     } while (rc != 0 && errno == EINTR);
+#ifdef BELFRY_SABOTAGE_LATE_END
+    /* A cheat that the rigs must catch: it ends as it should, five syncs after
+     * the one that failed. */
+    static int why, after;
+    if (rc != 0)
+        why = errno;
+    if (why != 0)
+        return ++after > 5 ? why : 0;
+#endif
 #ifdef BELFRY_SABOTAGE_IGNORE_SYNC
     return 0; /* a cheat that the rigs must catch: it failed, never mind */
 #endif

@@ -15,6 +15,7 @@
 struct image {
     struct image *next;
     uint64_t number;
+    int given_up; /* a sync failed, and it was not written again since */
     unsigned char bytes[SECTOR];
 };
 
@@ -192,9 +193,13 @@ void disk_opened(int fd, int flags, int existed)
 static void forget_images(struct file *f)
 {
     for (size_t i = 0; f->images > 0 && i < BUCKETS; i++)
-        while (f->image[i] != NULL) {
-            struct image *gone = f->image[i];
-            f->image[i] = gone->next;
+        for (struct image **at = &f->image[i]; *at != NULL;) {
+            struct image *gone = *at;
+            if (gone->given_up) {
+                at = &gone->next;
+                continue;
+            }
+            *at = gone->next;
             f->images--;
             free(gone);
         }
@@ -233,12 +238,12 @@ void disk_closed(int fd)
     }
 }
 
-static void keep_image(struct file *f, uint64_t number)
+static struct image *keep_image(struct file *f, uint64_t number)
 {
     struct image **at = &f->image[number % BUCKETS];
     for (struct image *i = *at; i != NULL; i = i->next)
         if (i->number == number)
-            return;
+            return i;
     struct image *i = must(calloc(1, sizeof(*i)));
     i->number = number;
     if (real.pread(f->fd, i->bytes, SECTOR, (off_t)(number * SECTOR)) < 0)
@@ -246,6 +251,7 @@ static void keep_image(struct file *f, uint64_t number)
     i->next = *at;
     *at = i;
     f->images++;
+    return i;
 }
 
 void disk_write(int fd, off_t off, size_t len)
@@ -262,7 +268,7 @@ void disk_write(int fd, off_t off, size_t len)
         return;
     for (uint64_t n = (uint64_t)off / SECTOR; n <= (uint64_t)(end - 1) / SECTOR;
          n++)
-        keep_image(f, n);
+        keep_image(f, n)->given_up = 0;
 }
 
 void disk_truncate(int fd, off_t size)
@@ -300,6 +306,29 @@ void disk_synced(int fd)
     } else {
         forget_changes(dir_of_fd[fd]);
     }
+}
+
+/* What was appended is zeroes, if it is not on the disk. */
+static void keep_zeroes(struct file *f, off_t size)
+{
+    for (off_t at = f->synced_size; at < size;) {
+        struct image *i = keep_image(f, (uint64_t)(at / SECTOR));
+        memset(i->bytes + at % SECTOR, 0, SECTOR - (size_t)(at % SECTOR));
+        at = (at / SECTOR + 1) * SECTOR;
+    }
+    if (size > f->synced_size)
+        f->synced_size = size;
+}
+
+void disk_sync_failed(int fd)
+{
+    if (!disk_is_ours(fd))
+        return;
+    struct file *f = by_fd[fd];
+    keep_zeroes(f, size_of(f));
+    for (size_t b = 0; b < BUCKETS; b++)
+        for (struct image *i = f->image[b]; i != NULL; i = i->next)
+            i->given_up = 1;
 }
 
 void disk_removed_dir(const char *path)

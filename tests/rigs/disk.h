@@ -64,6 +64,10 @@ void disk_write(int fd, off_t off, size_t len);
 void disk_truncate(int fd, off_t size);
 void disk_synced(int fd); /* a file or a directory */
 
+/* As Linux takes it: what was not synced counts as written now, so a later sync
+ * does not bring it to the disk, unless it is written once more. */
+void disk_sync_failed(int fd);
+
 /* The absolute path of `path` at `dir`, or 0 if it is not below ours. */
 int disk_path(int dir, const char *path, char *out, size_t size);
 int disk_exists(const char *path);

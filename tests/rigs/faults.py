@@ -36,12 +36,12 @@ def shim():
 
 
 class Control:
-    """struct control of shim.c: fifteen numbers in a mapped file."""
+    """struct control of shim.c: sixteen numbers in a mapped file."""
 
     FIELDS = (
         "seed cut_now cut_at operations fail_kinds fail_at fail_times fail_errno "
-        "fail_seen fail_hits cut_manifest sectors_kept sectors_lost names_kept "
-        "names_lost"
+        "fail_seen fail_hits cut_manifest cut_at_end sectors_kept sectors_lost "
+        "names_kept names_lost"
     ).split()
 
     def __init__(self, work, data):

@@ -16,7 +16,7 @@ $(RIGS)/alloc.so: tests/rigs/alloc.c
 
 # A cheating server is the real one in which the files that know the macro are
 # compiled with it: their objects stand before the libraries.
-CHEATS := no_fsync ignore_sync no_checksum reply_early counters
+CHEATS := no_fsync ignore_sync late_end no_checksum reply_early counters
 cheat_macro = BELFRY_SABOTAGE_$(shell echo $(1) | tr a-z A-Z)
 define cheat_rule
 CHEAT_SRC_$(1) := $$(shell grep -lr $(call cheat_macro,$(1)) src \

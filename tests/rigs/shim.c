@@ -6,9 +6,9 @@
  *                it while the program runs
  *
  * It can cut the power (disk.h) before the n-th operation that changes
- * something, or at once, and make the n-th operation of some kinds fail or
- * write short. A thread looks for the order "at once" even while the program
- * is idle.
+ * something, at once, or when a program that met a failure ends; and make the
+ * n-th operation of some kinds fail or write short. A thread looks for the
+ * order "at once" even while the program is idle.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "disk.h"
@@ -52,6 +53,7 @@ struct control {
     uint64_t fail_errno; /* 0: writes are short instead */
     uint64_t fail_seen, fail_hits;
     uint64_t cut_manifest; /* before so many syncs of a MANIFEST; 0: not */
+    uint64_t cut_at_end;   /* when the program ends, if a failure was hit */
     struct cut cut;
 };
 
@@ -59,10 +61,43 @@ struct real real;
 static struct control *control;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+_Noreturn static void end(int code)
+{
+    for (;;)
+        syscall(SYS_exit_group, code);
+}
+
+/* With the lock held, which is kept: no other thread comes to its disk. */
 static void cut_power(void)
 {
     control->cut = disk_cut(control->seed);
-    _exit(EXIT_CUT);
+    end(EXIT_CUT);
+}
+
+/* The program ends with `code`, and what it had not synced is lost all the
+ * same. */
+static void cut_at_end(int code)
+{
+    if (control == NULL || !control->cut_at_end)
+        return;
+    pthread_mutex_lock(&lock);
+    if (control->fail_hits > 0) {
+        control->cut = disk_cut(control->seed);
+        end(code);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void _exit(int code)
+{
+    cut_at_end(code);
+    end(code);
+}
+
+static void at_exit(int code, void *unused)
+{
+    (void)unused;
+    cut_at_end(code);
 }
 
 static void *watch(void *unused)
@@ -114,6 +149,7 @@ __attribute__((constructor)) static void start(void)
     if (pthread_create(&thread, NULL, watch, NULL) != 0)
         abort();
     pthread_detach(thread);
+    on_exit(at_exit, NULL);
 }
 
 /* Count an operation, with the lock held: 0 go on, 1 fail with errno set,
@@ -412,8 +448,12 @@ static int do_sync(int fd, int (*sync)(int fd))
     }
     if (!directory)
         order_manifest(fd);
-    if (order(kind_of_sync(fd, directory)) == 1)
+    if (order(kind_of_sync(fd, directory)) == 1) {
+        int failed = errno;
+        disk_sync_failed(fd);
+        errno = failed;
         return (int)leave(-1);
+    }
     int rc = sync(fd);
     if (rc == 0)
         disk_synced(fd);
