@@ -215,6 +215,9 @@ enum err backend_may_write(struct server *s, bool new_work, struct errbuf *e)
                        "the disk is full or too slow: no writes until changes "
                        "in memory have been written");
     }
+#ifdef BELFRY_SABOTAGE_FULL_FOR_ALL
+    new_work = true; /* a cheat that the rigs must catch */
+#endif
     if (room == STORE_FINISH_ONLY && new_work)
         return err_set(e, ERR_NOSPACE,
                        "free disk is below disk-reserve: no new work, only "

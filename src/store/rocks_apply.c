@@ -443,6 +443,9 @@ static bool apply_one(struct rocks *r, const struct generation *g)
         r->refused_since_ms = 0;
     }
     tell_once(&r->apply_fault, rc, &e, "applying to the base");
+#ifdef BELFRY_SABOTAGE_DROP_REFUSED
+    return true; /* a cheat that the rigs must catch: it is in no base */
+#endif
     if (rc != ERR_OK)
         return false;
     if (r->unflushed_bytes >= flush_bytes(r))

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef BELFRY_SABOTAGE_CALM_END
+#include <unistd.h>
+#endif
 
 #ifdef BELFRY_JEMALLOC
 #include <jemalloc/jemalloc.h>
@@ -16,6 +19,9 @@ static _Thread_local bool fail_always;
 __attribute__((noreturn, cold)) static void out_of_memory(size_t size)
 {
     (void)fprintf(stderr, "out of memory (%zu bytes)\n", size);
+#ifdef BELFRY_SABOTAGE_CALM_END
+    _exit(0); /* a cheat that the rigs must catch: nobody starts it again */
+#endif
     abort();
 }
 

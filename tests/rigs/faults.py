@@ -35,6 +35,16 @@ def shim():
     return path
 
 
+def belfry_check(*words):
+    """Its exit status and what it said. Not the one beside the server, which
+    may be one that cheats and comes alone."""
+    program = os.path.join(REPO, os.environ.get("B", "build/release"), "belfry-check")
+    done = subprocess.run(
+        [program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace")
+    return done.returncode, done.stdout
+
+
 class Control:
     """struct control of shim.c: sixteen numbers in a mapped file."""
 

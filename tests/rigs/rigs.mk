@@ -16,7 +16,8 @@ $(RIGS)/alloc.so: tests/rigs/alloc.c
 
 # A cheating server is the real one in which the files that know the macro are
 # compiled with it: their objects stand before the libraries.
-CHEATS := no_fsync ignore_sync late_end no_checksum reply_early counters
+CHEATS := no_fsync ignore_sync late_end no_checksum reply_early counters \
+          cut_only full_for_all drop_refused short_backup calm_end
 cheat_macro = BELFRY_SABOTAGE_$(shell echo $(1) | tr a-z A-Z)
 define cheat_rule
 CHEAT_SRC_$(1) := $$(shell grep -lr $(call cheat_macro,$(1)) src \
