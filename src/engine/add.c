@@ -296,6 +296,17 @@ static uint64_t request_hash(struct engine *e, const struct add_params *p)
     return hash64_seed(slice_of(e->scratch.data, len), h);
 }
 
+/* An older job's, whatever has become of it. */
+static enum err state_now(struct engine *e, struct gather *g,
+                          struct add_result *result, struct errbuf *err)
+{
+    enum err rc = job_state_of(e, g, &result->id, &result->state, err);
+    if (rc != ERR_NOTFOUND)
+        return rc;
+    result->state = JOB_COMPLETED; /* and forgotten */
+    return ERR_OK;
+}
+
 static enum err same_again(struct engine *e, struct gather *g,
                            const struct add_params *p, struct now now,
                            struct add_result *results, struct errbuf *err)
@@ -312,19 +323,12 @@ static enum err same_again(struct engine *e, struct gather *g,
     if (r.request != request_hash(e, p) || r.ids.len != p->n * ID_LEN)
         return err_set(err, ERR_MISMATCH,
                        "IDEMPOTENCY key was used with another request");
-    struct buf ids = {0};
-    buf_add_slice(&ids, r.ids);
-    for (uint32_t i = 0; i < p->n && rc == ERR_OK; i++) {
+    for (uint32_t i = 0; i < p->n; i++) {
         results[i] = (struct add_result){.start_estimate_ms = -1};
-        memcpy(results[i].id.bytes, ids.data + i * ID_LEN, ID_LEN);
-        rc = job_state_of(e, g, &results[i].id, &results[i].state, err);
-        if (rc == ERR_NOTFOUND) {
-            results[i].state = JOB_COMPLETED; /* and forgotten */
-            rc = ERR_OK;
-        }
+        memcpy(results[i].id.bytes, r.ids.data + i * ID_LEN, ID_LEN);
     }
-    buf_release(&ids);
-    return rc;
+    /* The rows of many jobs would have to be read for it. */
+    return p->estimate ? state_now(e, g, &results[0], err) : ERR_OK;
 }
 
 static void remember_request(struct engine *e, const struct add_params *p,
@@ -344,16 +348,20 @@ static void remember_request(struct engine *e, const struct add_params *p,
 
 /* --- conflicts ----------------------------------------------------------- */
 
+static uint32_t how_to_settle(const struct job_options *o)
+{
+    return option_given(o, JOPT_CONFLICT)   ? o->conflict
+           : option_given(o, JOPT_DEBOUNCE) ? CONFLICT_REPLACE
+                                            : CONFLICT_RETURN;
+}
+
 /* Somebody holds the unique key. ERR_OK: the reply is theirs (*theirs), or
  * their job is to be replaced (d->replaced). */
 static enum err conflict(struct engine *e, struct gather *g, struct draft *d,
                          const struct id *holder, bool *theirs,
                          struct add_result *result, struct errbuf *err)
 {
-    const struct job_options *o = d->o;
-    uint32_t how = option_given(o, JOPT_CONFLICT)   ? o->conflict
-                   : option_given(o, JOPT_DEBOUNCE) ? CONFLICT_REPLACE
-                                                    : CONFLICT_RETURN;
+    uint32_t how = how_to_settle(d->o);
     char text[ID_TEXT_LEN];
     id_text(holder, text);
     if (how == CONFLICT_REJECT)
@@ -362,12 +370,7 @@ static enum err conflict(struct engine *e, struct gather *g, struct draft *d,
     if (how == CONFLICT_RETURN) {
         *theirs = true;
         *result = (struct add_result){.id = *holder, .start_estimate_ms = -1};
-        enum err rc = job_state_of(e, g, holder, &result->state, err);
-        if (rc == ERR_NOTFOUND) {
-            result->state = JOB_COMPLETED;
-            rc = ERR_OK;
-        }
-        return rc;
+        return state_now(e, g, result, err);
     }
     struct job *j;
     enum err rc = job_load(e, g, holder, &j, err);
@@ -477,9 +480,9 @@ static void add_one(struct engine *e, struct draft *d, struct slice payload,
 }
 
 /* The waiting job gets the payload and the options of the new one; it keeps its
- * id and its name, and a held one stays held. It is new work, so what older
- * executions left behind goes: their records, a checkpoint, effects that they
- * claimed. */
+ * id and its name, if it has one, and a held one stays held. It is new work, so
+ * what older executions left behind goes: their records, a checkpoint, effects
+ * that they claimed. */
 static void replace(struct engine *e, struct gather *g, struct draft *d,
                     struct slice payload, struct now now,
                     struct add_result *result)
@@ -489,9 +492,14 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     struct buf name = {0}, schedule = {0};
     struct id id = j->id;
     job_more(j, &old);
-    buf_add_slice(&name, old.name);
     uint32_t was = j->state;
-    uint32_t named = j->flags & JOBF_NAMED;
+    if ((j->flags & JOBF_NAMED) != 0) {
+        buf_add_slice(&name, old.name);
+        d->m.name = buf_slice(&name);
+        d->r.flags |= JOBF_NAMED;
+    } else if (d->m.name.len > 0) {
+        alias_put(e, d->m.name, &id);
+    }
     place_none(e, j, now);
     drop_beside(e, g, j, now);
     due_rows_del(e, j);
@@ -500,7 +508,6 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
 
     struct rec_job *r = &d->r;
     bool body = payload.len > BODY_INLINE_MAX;
-    d->m.name = buf_slice(&name);
     if ((j->flags & JOBF_SCHEDULE) != 0 && d->m.schedule.len == 0) {
         buf_add_slice(&schedule, old.schedule); /* it counts the job */
         d->m.schedule = buf_slice(&schedule);
@@ -515,8 +522,8 @@ static void replace(struct engine *e, struct gather *g, struct draft *d,
     job_more_encode(&d->m, &d->b.more);
     r->more = buf_slice(&d->b.more);
     r->payload = body ? SLICE_EMPTY : payload;
-    r->flags = (r->flags & ~(uint32_t)(JOBF_BODY | JOBF_NAMED)) |
-               (body ? JOBF_BODY : 0) | named | JOBF_MOVED;
+    r->flags =
+        (r->flags & ~(uint32_t)JOBF_BODY) | (body ? JOBF_BODY : 0) | JOBF_MOVED;
     r->deliveries = j->n;
     if (body)
         put_body(e, &id, payload, false);
@@ -559,38 +566,90 @@ static struct handler *find_handler(struct engine *e, const struct draft *d,
     return h != NULL && slice_eq(h->name, name) ? h : handler_find(e, name);
 }
 
+static bool owner_is_new(const struct draft *d)
+{
+    return d->owner == NULL && d->o->owner.len > 0;
+}
+
+/* Its lane is there, or may be made. */
+static bool has_lane(struct engine *e, const struct draft *d)
+{
+    if (e->stats.lanes < e->config.lanes_max)
+        return true;
+    return d->queue != NULL && d->handler != NULL &&
+           !(d->queue->set.fair && owner_is_new(d)) &&
+           lane_find(e, d->queue, d->handler, d->owner) != NULL;
+}
+
+/* Is there room for the names that it would make, and for its lane? */
+static enum err examine_room(struct engine *e, const struct draft *d,
+                             struct errbuf *err)
+{
+    uint64_t most = e->config.names_max;
+    if ((d->queue == NULL && e->stats.queues >= most) ||
+        (d->handler == NULL && e->stats.handlers >= most) ||
+        (owner_is_new(d) && e->stats.owners >= most))
+        return err_set(err, ERR_LIMIT,
+                       "there are %u queues, handlers or owners already "
+                       "(max-names)",
+                       (unsigned)e->config.names_max);
+    if (!has_lane(e, d))
+        return err_set(err, ERR_LIMIT,
+                       "there are %u lanes already "
+                       "(max-lanes)",
+                       (unsigned)e->config.lanes_max);
+    return ERR_OK;
+}
+
 /* Names that do not exist yet are made last, when nothing can refuse. */
-static enum err draft_names(struct engine *e, struct draft *d,
-                            const struct add_params *p, struct errbuf *err)
+static void draft_names(struct engine *e, struct draft *d,
+                        const struct add_params *p)
 {
     if (d->queue == NULL || !d->queue->stored)
         d->queue = queue_make(e, p->queue, true);
     if (d->handler == NULL)
         d->handler = handler_make(e, handler_name(d, p));
-    if (d->owner == NULL && d->o->owner.len > 0)
+    if (owner_is_new(d))
         d->owner = owner_make(e, d->o->owner);
-    if (d->queue == NULL || d->handler == NULL ||
-        (d->owner == NULL && d->o->owner.len > 0))
-        return err_set(err, ERR_LIMIT,
-                       "there are %u queues, handlers or owners already "
-                       "(max-names)",
-                       (unsigned)e->config.names_max);
-    return ERR_OK;
+    ASSERT(d->queue != NULL);
+    ASSERT(d->handler != NULL);
+    ASSERT(!owner_is_new(d));
 }
 
-static enum err draft_place(struct engine *e, struct draft *d,
-                            struct errbuf *err)
+static void draft_place(struct engine *e, struct draft *d)
 {
     struct lane *l = lane_for(e, d->queue, d->handler, d->owner);
-    if (l == NULL)
-        return err_set(err, ERR_LIMIT,
-                       "there are %u lanes already "
-                       "(max-lanes)",
-                       (unsigned)e->config.lanes_max);
+    ASSERT(l != NULL);
     lane_place_expect(l);
     d->r.lane = l->id;
     d->r.order = lane_order(l, d->r.priority, d->r.since_ms);
-    return ERR_OK;
+}
+
+static enum err name_taken(const struct id *by, struct errbuf *err)
+{
+    char text[ID_TEXT_LEN];
+    id_text(by, text);
+    return err_set(err, ERR_EXISTS, "ID belongs to job %.*s", ID_TEXT_LEN,
+                   text);
+}
+
+/* A job has one name: who replaces it may say that, or none. */
+static enum err examine_name(const struct draft *d, const struct add_params *p,
+                             struct errbuf *err)
+{
+    const struct job *j = d->replaced;
+    struct rec_more m;
+    if (p->name.len == 0 || j == NULL || (j->flags & JOBF_NAMED) == 0)
+        return ERR_OK;
+    job_more(j, &m);
+    if (slice_eq(m.name, p->name))
+        return ERR_OK;
+    char text[ID_TEXT_LEN];
+    id_text(&j->id, text);
+    return err_set(err, ERR_EXISTS,
+                   "ID and %s exclude each other: job %.*s has another name",
+                   option_given(d->o, JOPT_DEBOUNCE) ? "DEBOUNCE" : "CONFLICT",
+                   ID_TEXT_LEN, text);
 }
 
 /* Is its name or its unique key taken? ERR_OK: neither, or *theirs is set and
@@ -601,66 +660,69 @@ static enum err examine_keys(struct engine *e, struct gather *g,
                              struct add_result *result, struct errbuf *err)
 {
     struct queue *q = d->queue;
-    struct id other;
+    struct id named;
     struct rec_unique holder;
     enum err rc = ERR_NOTFOUND;
     if (p->name.len > 0)
-        rc = alias_find(e, g, p->name, &other, err);
-    if (rc == ERR_OK) {
-        char text[ID_TEXT_LEN];
-        id_text(&other, text);
-        return err_set(err, ERR_EXISTS, "ID belongs to job %.*s", ID_TEXT_LEN,
-                       text);
-    }
-    if (rc != ERR_NOTFOUND || !option_given(d->o, JOPT_UNIQUE) ||
-        (q == NULL && d->o->scope != SCOPE_GLOBAL))
-        return rc == ERR_NOTFOUND ? ERR_OK : rc;
-    rc = unique_find(e, g, d->o->scope, q, d->o->unique, now, &holder, err);
+        rc = alias_find(e, g, p->name, &named, err);
+    if (rc != ERR_OK && rc != ERR_NOTFOUND)
+        return rc;
+    bool taken = rc == ERR_OK;
+    rc = ERR_NOTFOUND;
+    if (option_given(d->o, JOPT_UNIQUE) &&
+        (q != NULL || d->o->scope == SCOPE_GLOBAL))
+        rc = unique_find(e, g, d->o->scope, q, d->o->unique, now, &holder, err);
+    if (rc != ERR_OK && rc != ERR_NOTFOUND)
+        return rc;
+    /* The name of the very job that it replaces is its own. */
+    if (taken && (rc == ERR_NOTFOUND || !id_eq(&named, &holder.job) ||
+                  how_to_settle(d->o) != CONFLICT_REPLACE))
+        return name_taken(&named, err);
     if (rc == ERR_NOTFOUND)
         return ERR_OK;
-    return rc == ERR_OK ? conflict(e, g, d, &holder.job, theirs, result, err)
-                        : rc;
+    rc = conflict(e, g, d, &holder.job, theirs, result, err);
+    if (rc == ERR_OK && taken && d->replaced == NULL)
+        return name_taken(&named, err); /* it has ended, and is kept */
+    return rc == ERR_OK ? examine_name(d, p, err) : rc;
 }
 
-/* May there be so many more? A full queue that drops its oldest does so here,
- * so nothing may refuse them any more. */
+/* May there be so many more? One that is replaced is no more than before, but
+ * it may become another owner's. A full queue that drops its oldest does so
+ * here, so nothing may refuse them any more. */
 static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
                       const struct add_params *p, struct now now,
                       struct errbuf *err)
 {
     enum err rc = ERR_OK;
     struct queue *q = d->queue;
+    const struct job *j = d->replaced;
     if (d->owner != NULL)
-        rc = owner_admits(e, d->owner, p->n, now, err);
-    if (rc == ERR_OK && q != NULL && q->set.maxlen > 0 &&
+        rc = owner_admits(e, d->owner, p->n,
+                          j != NULL && j->owner == d->owner->set.id ? 0 : p->n,
+                          now, err);
+    if (rc == ERR_OK && j == NULL && q != NULL && q->set.maxlen > 0 &&
         queue_live(q) + p->n > q->set.maxlen)
         rc = queue_full(e, g, q, p->n, bytes_of(p, d->o), now, err);
     return rc;
 }
 
-/* All that the draft says is good, and nothing has been changed but that names
- * may have been made. */
-static enum err act(struct engine *e, struct gather *g, struct draft *d,
-                    const struct add_params *p, struct now now,
-                    struct add_result *results, struct errbuf *err)
+/* All that the draft says is good, and nothing can refuse it any more. */
+static void act(struct engine *e, struct gather *g, struct draft *d,
+                const struct add_params *p, struct now now,
+                struct add_result *results)
 {
-    enum err rc = draft_names(e, d, p, err);
-    if (rc != ERR_OK)
-        return rc;
+    draft_names(e, d, p);
     draft_make(e, d, p, now);
-    rc = draft_place(e, d, err);
-    if (rc != ERR_OK)
-        return rc;
+    draft_place(e, d);
     if (d->replaced != NULL) {
         replace(e, g, d, p->payloads[0], now, &results[0]);
         d->replaced = NULL;
     } else {
         for (uint32_t i = 0; i < p->n; i++)
             add_one(e, d, p->payloads[i], p->estimate, now, &results[i]);
-        if (d->owner != NULL)
-            owner_added(d->owner, p->n, now);
     }
-    return ERR_OK;
+    if (d->owner != NULL)
+        owner_added(d->owner, p->n, now);
 }
 
 enum err engine_add(struct engine *e, struct gather *g,
@@ -700,10 +762,12 @@ enum err engine_add(struct engine *e, struct gather *g,
         rc = handler_examine(h, p->payloads, p->n, err);
     if (rc == ERR_OK)
         rc = examine_keys(e, g, &d, p, now, &theirs, &results[0], err);
-    if (rc == ERR_OK && !theirs && d.replaced == NULL)
+    if (rc == ERR_OK && !theirs)
+        rc = examine_room(e, &d, err);
+    if (rc == ERR_OK && !theirs)
         rc = admit(e, g, &d, p, now, err);
     if (rc == ERR_OK && !theirs)
-        rc = act(e, g, &d, p, now, results, err);
+        act(e, g, &d, p, now, results);
     /* That it got a job of somebody else is a reply as well. */
     if (rc == ERR_OK && p->estimate && !results[0].created)
         results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);

@@ -160,7 +160,7 @@ struct add_params {
     struct slice name; /* ID name: only with n = 1; empty: none */
     struct slice idempotency;
     const struct job_options *options;
-    bool estimate; /* fill start_estimate_ms */
+    bool estimate; /* of one job: fill start_estimate_ms, and always state */
     /* an occurrence of a schedule; empty: none */
     struct slice schedule;
     uint64_t nominal_ms, occurrence;
@@ -168,8 +168,8 @@ struct add_params {
 
 struct add_result {
     struct id id;
-    bool created; /* false: UNIQUE or IDEMPOTENCY named an older job */
-    enum job_state state;
+    bool created;         /* false: UNIQUE or IDEMPOTENCY named an older job */
+    enum job_state state; /* 0: of the same request again, not asked for */
     int64_t start_estimate_ms; /* from now; -1: unknown */
 };
 

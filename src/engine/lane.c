@@ -185,6 +185,21 @@ static struct lane *lane_new(struct engine *e, const struct lane_key *k,
     return l;
 }
 
+static struct lane_key key_for(const struct queue *q, const struct handler *h,
+                               const struct owner *o)
+{
+    return (struct lane_key){q, h, q->set.fair ? o : NULL, q->set.order,
+                             age_of(q)};
+}
+
+struct lane *lane_find(const struct engine *e, const struct queue *q,
+                       const struct handler *h, const struct owner *o)
+{
+    struct lane_key k = key_for(q, h, o);
+    struct map_node *n = map_get(&e->lanes_by_what, lane_hash(&k), &k);
+    return n == NULL ? NULL : CONTAINER_OF(n, struct lane, by_what);
+}
+
 static struct lane *lane_found(struct engine *e, struct queue *q,
                                struct handler *h, struct owner *o, bool must)
 {
@@ -192,15 +207,12 @@ static struct lane *lane_found(struct engine *e, struct queue *q,
         o = NULL;
     if (o == NULL && q->default_lane != NULL && q->default_handler == h)
         return q->default_lane;
-    struct lane_key k = {q, h, o, q->set.order, age_of(q)};
+    struct lane_key k = key_for(q, h, o);
     struct lane **last = o == NULL ? &h->lane : &o->lane;
     if (*last != NULL && lane_is(&(*last)->by_what, &k))
         return *last;
-    struct map_node *n = map_get(&e->lanes_by_what, lane_hash(&k), &k);
-    struct lane *l;
-    if (n != NULL) {
-        l = CONTAINER_OF(n, struct lane, by_what);
-    } else {
+    struct lane *l = lane_find(e, q, h, o);
+    if (l == NULL) {
         if (e->stats.lanes >= e->config.lanes_max && !must)
             return NULL;
         l = lane_new(e, &k, o, e->lane_last + 1);

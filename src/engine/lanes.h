@@ -29,7 +29,10 @@ void lanes_init(struct engine *e);
 uint64_t lane_head_order(const struct lane *l);
 /* A member's order by the queue's present formula. */
 uint64_t lane_order_now(const struct lane *l, const struct member *m);
-/* The lane for arrivals, by the queue's present order; NULL: lanes_max. */
+/* The lane for arrivals, by the queue's present order; NULL: there is none. */
+struct lane *lane_find(const struct engine *e, const struct queue *q,
+                       const struct handler *h, const struct owner *o);
+/* Or a new one; NULL: lanes_max. */
 struct lane *lane_for(struct engine *e, struct queue *q, struct handler *h,
                       struct owner *o);
 /* The same for a job whose lane was purged under it: beyond any bound. */

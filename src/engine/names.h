@@ -81,8 +81,10 @@ void owners_commit(struct engine *e);
 /* False: the row of live jobs is damaged. */
 MUST_USE bool owner_load_live(struct engine *e, uint32_t first,
                               struct slice value);
-/* May this owner add `n` jobs now? owner_added() when they are. */
+/* May this owner add `n` jobs now, and have `more` than before? owner_added()
+ * when they are. */
 MUST_USE enum err owner_admits(struct engine *e, struct owner *o, uint32_t n,
+                               uint32_t more,
                                struct now now, struct errbuf *err);
 void owner_added(struct owner *o, uint32_t n, struct now now);
 

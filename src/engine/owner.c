@@ -135,10 +135,10 @@ static struct rate adds_of(const struct owner *o)
 }
 
 enum err owner_admits(struct engine *e, struct owner *o, uint32_t n,
-                      struct now now, struct errbuf *err)
+                      uint32_t more, struct now now, struct errbuf *err)
 {
     uint64_t live = owner_live(e, o->set.id);
-    if (o->set.live_max > 0 && live + n > o->set.live_max)
+    if (o->set.live_max > 0 && more > 0 && live + more > o->set.live_max)
         return err_set(err, ERR_LIMIT,
                        "owner %.*s has %llu live jobs; LIVE allows %llu",
                        SLICE_FMT(o->name), (unsigned long long)live,

@@ -85,6 +85,18 @@ start_server {tags {jobs}} {
         r job.ack [dict get $job token]
         assert {[r job.add uniq y UNIQUE k] ne $id}
     }
+    test {a job that is replaced has one name} {
+        set id [r job.add names x UNIQUE k ID names:1 DEBOUNCE 5m]
+        assert_equal $id [r job.add names y UNIQUE k ID names:1 DEBOUNCE 5m]
+        assert_error "EXISTS ID and CONFLICT exclude each other*" {
+            r job.add names z UNIQUE k ID names:2 CONFLICT replace
+        }
+        assert_equal (nil) [r job.get names:2]
+        set id [r job.add names x UNIQUE free]
+        assert_equal $id \
+            [r job.add names y UNIQUE free ID names:2 CONFLICT replace]
+        assert_equal $id [dict get [r job.get names:2] id]
+    }
     test {the same request with an idempotency key is one job} {
         set id [r job.add idem x IDEMPOTENCY req-1]
         assert_equal $id [r job.add idem x IDEMPOTENCY req-1]

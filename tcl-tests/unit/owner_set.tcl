@@ -11,6 +11,17 @@ start_server {tags {owners}} {
         r job.add q 5 OWNER bob
         assert_error "LIMIT*ADDS*" {r job.add q 6 OWNER bob}
     }
+    test {a job that is replaced may become another owner's, if that has room} {
+        r owner.set ann LIVE 1
+        set id [r job.add q x OWNER ann]
+        r job.add q x UNIQUE k OWNER eve
+        assert_error "LIMIT*LIVE*" {
+            r job.add q x UNIQUE k OWNER ann CONFLICT replace
+        }
+        r job.cancel $id
+        r job.add q x UNIQUE k OWNER ann CONFLICT replace
+        assert_equal 1 [dict get [r owner.get ann] live]
+    }
     test {owners of a fair queue take turns by weight} {
         r queue.set f FAIR 1
         r owner.set heavy WEIGHT 3

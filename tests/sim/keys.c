@@ -80,12 +80,12 @@ static bool holder(const struct keys *keys, const struct model *m,
 }
 
 static bool name_taken(const struct keys *keys, const struct model *m,
-                       const struct key_use *use, bool *unsure)
+                       const struct key_use *use, uint32_t *by, bool *unsure)
 {
     *unsure = false;
     if (use->name == 0 || keys->names[use->name - 1] == 0)
         return false;
-    uint32_t k = keys->names[use->name - 1] - 1;
+    uint32_t k = *by = keys->names[use->name - 1] - 1;
     enum mstate s = model_job(m, k)->state;
     if (s == M_NONE || s == M_ERASED)
         return false;
@@ -93,14 +93,28 @@ static bool name_taken(const struct keys *keys, const struct model *m,
     return true;
 }
 
+static enum conflict how_of(const struct key_use *use)
+{
+    return use->has_conflict      ? (enum conflict)use->conflict
+           : use->debounce_ms > 0 ? CONFLICT_REPLACE
+                                  : CONFLICT_RETURN;
+}
+
+static bool has_another_name(const struct keys *keys, uint32_t job,
+                             const struct key_use *use)
+{
+    for (uint32_t i = 0; i < KEYS_NAMES; i++)
+        if (keys->names[i] == job + 1 && i + 1 != use->name)
+            return use->name > 0;
+    return false;
+}
+
 static void conflict(const struct model *m, uint8_t queue,
                      const struct key_use *use, uint32_t job,
                      struct key_answer *a)
 {
     const struct mjob *j = model_job(m, job);
-    enum conflict how = use->has_conflict      ? (enum conflict)use->conflict
-                        : use->debounce_ms > 0 ? CONFLICT_REPLACE
-                                               : CONFLICT_RETURN;
+    enum conflict how = how_of(use);
     if (how == CONFLICT_REJECT) {
         *a = (struct key_answer){.outcome = KEY_REFUSED, .rc = ERR_EXISTS};
         return;
@@ -119,23 +133,30 @@ void keys_expect(const struct keys *keys, const struct model *m, uint8_t queue,
                  const struct key_use *use, struct now now,
                  struct key_answer *a)
 {
-    uint32_t job;
-    bool unsure;
+    const struct key_answer exists = {.outcome = KEY_REFUSED, .rc = ERR_EXISTS};
+    uint32_t job = 0, named = 0;
+    bool unsure = false, maybe_forgotten;
     *a = (struct key_answer){.outcome = KEY_MADE};
     if (same_again(keys, use, now, a))
         return;
-    if (name_taken(keys, m, use, &unsure)) {
-        *a = (struct key_answer){
-            .outcome = KEY_REFUSED, .rc = ERR_EXISTS, .unsure = unsure};
+    bool held =
+        use->unique > 0 &&
+        holder(keys, m,
+               &keys->unique[scope_of(queue, use->global)][use->unique - 1],
+               now, &job, &unsure);
+    /* A job that is replaced may be called by its name. */
+    if (name_taken(keys, m, use, &named, &maybe_forgotten) &&
+        !(held && job == named && model_is_live(m, job) &&
+          how_of(use) == CONFLICT_REPLACE)) {
+        *a = exists;
+        a->unsure = maybe_forgotten;
         return;
     }
-    if (use->unique == 0)
-        return;
-    const struct held_key *h =
-        &keys->unique[scope_of(queue, use->global)][use->unique - 1];
-    if (!holder(keys, m, h, now, &job, &unsure))
+    if (!held)
         return;
     conflict(m, queue, use, job, a);
+    if (a->outcome == KEY_REPLACED && has_another_name(keys, job, use))
+        *a = exists;
     a->unsure = unsure;
 }
 
@@ -160,7 +181,7 @@ void keys_answered(struct keys *keys, struct model *m, uint8_t queue,
 {
     bool again = use->repeat > 0 && keys->requests[use->repeat - 1].exists &&
                  keys->requests[use->repeat - 1].until_ms > now.wall_ms;
-    if (outcome == KEY_MADE && use->name > 0) {
+    if ((outcome == KEY_MADE || outcome == KEY_REPLACED) && use->name > 0) {
         UNDO_SAVE(keys->undo, &keys->names[use->name - 1]);
         keys->names[use->name - 1] = jobs[0] + 1;
     }

@@ -83,16 +83,18 @@ void quotas_added(struct quotas *q, uint8_t owner, uint32_t n)
 }
 
 enum quota_word quotas_ask(const struct quotas *q, const struct model *m,
-                           uint8_t owner, uint32_t n, struct now now)
+                           uint8_t owner, uint32_t n, uint32_t more,
+                           struct now now)
 {
     ASSERT(owner > 0 && owner < QUOTAS_OWNERS);
     const struct said *s = &q->said[owner];
     const struct rate *r = &s->adds;
     struct owed o = owed_now(&q->clock, &q->owed[owner]);
-    if ((s->live > 0 && count(m, owner, false, now) + n > s->live) ||
+    bool bound = s->live > 0 && more > 0;
+    if ((bound && count(m, owner, false, now) + more > s->live) ||
         (r->n > 0 && !owed_allows(r, r->n, o.least_us, n)))
         return QUOTA_REFUSE;
-    if ((s->live > 0 && count(m, owner, true, now) + n > s->live) ||
+    if ((bound && count(m, owner, true, now) + more > s->live) ||
         (r->n > 0 && !owed_allows(r, r->n, o.most_us, n)))
         return QUOTA_MAYBE;
     return QUOTA_PASS;

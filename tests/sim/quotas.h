@@ -37,11 +37,12 @@ void quotas_crashed(struct quotas *q);
 /* What is given replaces what was said before. */
 void quotas_said(struct quotas *q, uint8_t owner, const struct quota_set *set);
 
-/* May the owner add so many? Nobody can tell while it may have lost a lease
- * unnoticed, or after the clock has gone back. */
+/* May the owner add so many, and have `more` than before? Nobody can tell while
+ * it may have lost a lease unnoticed, or after the clock has gone back. */
 enum quota_word { QUOTA_PASS, QUOTA_MAYBE, QUOTA_REFUSE };
 enum quota_word quotas_ask(const struct quotas *q, const struct model *m,
-                           uint8_t owner, uint32_t n, struct now now);
+                           uint8_t owner, uint32_t n, uint32_t more,
+                           struct now now);
 /* It did. */
 void quotas_added(struct quotas *q, uint8_t owner, uint32_t n);
 

@@ -75,14 +75,16 @@ enum err jobs_run_add(struct world *w, struct op *op)
     if (w->keys != NULL)
         keys_options(op, &p, &o);
     enum quota_word quota = quotas_expect(w, op);
+    uint32_t replaced;
+    bool replaces = keys_replace(w, op, &replaced);
     w->adds = op;
     enum err rc = engine_add(w->engine, op->gather, &p, w->now, res, &w->e);
     w->adds = NULL;
     if (rc == ERR_PENDING)
         return rc;
     note(w, op->k, rc);
-    if (!quotas_judge(w, op, quota, rc, rc == ERR_OK && res[0].created) ||
-        !room_judge(w, op, rc))
+    bool made = rc == ERR_OK && (res[0].created || replaces);
+    if (!quotas_judge(w, op, quota, rc, made) || !room_judge(w, op, rc))
         return ERR_OK;
     enum key_outcome outcome = KEY_MADE;
     /* A request that is repeated too late makes new jobs of the old numbers. */

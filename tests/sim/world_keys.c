@@ -161,6 +161,16 @@ bool keys_make(const struct world *w, const struct op *op)
     return a.outcome == KEY_MADE || a.unsure;
 }
 
+bool keys_replace(const struct world *w, const struct op *op, uint32_t *k)
+{
+    struct key_answer a;
+    if (w->keys == NULL)
+        return false;
+    keys_expect(w->keys, w->model, op->queue, &op->use, w->now, &a);
+    *k = a.jobs[0];
+    return a.outcome == KEY_REPLACED;
+}
+
 /* --- back to life -------------------------------------------------------- */
 
 bool keys_barred(const struct world *w, uint32_t k)

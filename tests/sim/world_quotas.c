@@ -73,16 +73,20 @@ enum err quotas_run(struct world *w)
 
 enum quota_word quotas_expect(const struct world *w, const struct op *op)
 {
-    return w->quotas == NULL || op->owner == 0
-               ? QUOTA_PASS
-               : quotas_ask(w->quotas, w->model, op->owner, op->n, w->now);
+    uint32_t k, more = op->n;
+    if (w->quotas == NULL || op->owner == 0)
+        return QUOTA_PASS;
+    if (keys_replace(w, op, &k) && model_job(w->model, k)->owner == op->owner)
+        more = 0;
+    return quotas_ask(w->quotas, w->model, op->owner, op->n, more, w->now);
 }
 
 bool quotas_judge(struct world *w, const struct op *op,
                   enum quota_word expected, enum err rc, bool made)
 {
     if (rc == ERR_LIMIT && expected != QUOTA_PASS) {
-        if (w->keys != NULL && !keys_make(w, op))
+        uint32_t k;
+        if (w->keys != NULL && !keys_make(w, op) && !keys_replace(w, op, &k))
             violate(w, op, "a quota refuses what would be no new job");
         return false;
     }

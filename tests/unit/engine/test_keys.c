@@ -1,6 +1,8 @@
 /* Names, unique keys, idempotency, effects. */
 #include "rig.h"
 
+#include <string.h>
+
 static struct add_result add_with(struct rig *r, const char *payload,
                                   struct job_options *o)
 {
@@ -309,6 +311,77 @@ static void a_replaced_job_stays_held(void **state)
     assert_string_equal(r->payload, "later");
 }
 
+static enum err add_unique(struct rig *r, const char *name, const char *key,
+                           struct job_options o, struct add_result *result)
+{
+    struct slice text = SLICE_LIT("x");
+    o.given |= GIVEN(UNIQUE);
+    o.unique = slice_str(key);
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = &text,
+                           .n = 1,
+                           .name = slice_str(name),
+                           .options = &o};
+    return rig_try_add(r, &p, result);
+}
+
+static void a_name_may_be_that_of_the_job_that_is_replaced(void **state)
+{
+    struct rig *r = *state;
+    struct job_options replace = {.given = GIVEN(CONFLICT),
+                                  .conflict = CONFLICT_REPLACE};
+    struct job_options wait = {.given = GIVEN(DEBOUNCE), .debounce_ms = 5000};
+    struct job_options none = {0};
+    struct add_result a, b;
+    struct id id;
+    assert_int_equal(add_unique(r, "n", "k", wait, &a), ERR_OK);
+    assert_int_equal(add_unique(r, "n", "k", wait, &b), ERR_OK);
+    assert_true(id_eq(&a.id, &b.id));
+    assert_int_equal(add_unique(r, "n", "k", none, &b), ERR_EXISTS);
+    assert_int_equal(add_unique(r, "n", "other", replace, &b), ERR_EXISTS);
+    assert_int_equal(add_unique(r, "n2", "k", wait, &b), ERR_EXISTS);
+    assert_non_null(strstr(r->err.text, "ID and DEBOUNCE exclude"));
+    assert_int_equal(add_unique(r, "n2", "k", replace, &b), ERR_EXISTS);
+    assert_non_null(strstr(r->err.text, "ID and CONFLICT exclude"));
+    /* One without a name gets the new one, and keeps it. */
+    assert_int_equal(add_unique(r, "", "free", none, &a), ERR_OK);
+    assert_int_equal(add_unique(r, "n2", "free", replace, &b), ERR_OK);
+    assert_true(id_eq(&a.id, &b.id));
+    rig_restart(r);
+    assert_int_equal(add_unique(r, "", "free", replace, &b), ERR_OK);
+    assert_int_equal(
+        engine_find(r->engine, NULL, SLICE_LIT("n2"), &id, &r->err), ERR_OK);
+    assert_true(id_eq(&a.id, &id));
+    assert_int_equal(rig_lease(r, "q", 5), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+}
+
+#define AGAIN 300
+
+static void many_of_one_request_are_not_looked_at_again(void **state)
+{
+    struct rig *r = *state;
+    static struct slice texts[AGAIN];
+    static struct add_result first[AGAIN], again[AGAIN];
+    static const struct job_options none;
+    for (int i = 0; i < AGAIN; i++)
+        texts[i] = SLICE_LIT("x");
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = texts,
+                           .n = AGAIN,
+                           .idempotency = SLICE_LIT("r"),
+                           .options = &none};
+    assert_int_equal(rig_try_add(r, &p, first), ERR_OK);
+    rig_restart(r);
+    mem_knobs(r->disk)->pending_per_1000 = 1000;
+    r->fetches = 0;
+    assert_int_equal(rig_try_add(r, &p, again), ERR_OK);
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    assert_true(r->fetches <= 2);
+    for (int i = 0; i < AGAIN; i++)
+        assert_true(id_eq(&first[i].id, &again[i].id));
+}
+
 static void a_request_that_got_another_job_gets_it_again(void **state)
 {
     struct rig *r = *state;
@@ -433,6 +506,8 @@ int main(void)
         TEST(a_request_that_got_another_job_gets_it_again),
         TEST(an_undone_lease_keeps_the_key_of_a_waiting_job),
         TEST(a_lease_asked_for_otherwise_is_told_so),
+        TEST(a_name_may_be_that_of_the_job_that_is_replaced),
+        TEST(many_of_one_request_are_not_looked_at_again),
         TEST(words_that_collide_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -521,6 +521,74 @@ static void a_full_queue_drops_nothing_for_a_job_that_is_not_added(void **state)
     assert_string_equal(r->payload, "fourth");
 }
 
+static void
+a_full_queue_drops_nothing_where_a_name_or_a_lane_has_no_room(void **state)
+{
+    struct rig *r = *state;
+    struct id first = rig_add(r, "q", "first", NULL).id;
+    bound(r, 1);
+    struct job_options o = {.given = GIVEN(HANDLER), .handler = SLICE_LIT("h")};
+    struct slice body = SLICE_LIT("second");
+    struct add_params p = {
+        .queue = SLICE_LIT("q"), .payloads = &body, .n = 1, .options = &o};
+    struct add_result result;
+    uint64_t names_max = r->config.names_max;
+    r->config.names_max = 1;
+    engine_configure(r->engine, &r->config);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_LIMIT);
+    assert_int_equal(rig_state(r, first), JOB_READY);
+    r->config.names_max = (uint32_t)names_max;
+    r->config.lanes_max = 1;
+    engine_configure(r->engine, &r->config);
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_LIMIT);
+    assert_int_equal(rig_state(r, first), JOB_READY);
+    o.given = 0; /* the lane is there */
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
+    assert_int_equal(rig_state(r, first), JOB_CANCELLED);
+}
+
+static enum err replace_for(struct rig *r, const char *owner)
+{
+    struct job_options o = {.given =
+                                GIVEN(UNIQUE) | GIVEN(CONFLICT) | GIVEN(OWNER),
+                            .unique = SLICE_LIT("k"),
+                            .conflict = CONFLICT_REPLACE,
+                            .owner = slice_str(owner)};
+    struct slice body = SLICE_LIT("x");
+    struct add_params p = {
+        .queue = SLICE_LIT("q"), .payloads = &body, .n = 1, .options = &o};
+    struct add_result result;
+    return rig_try_add(r, &p, &result);
+}
+
+static void a_job_that_is_replaced_counts_for_the_quotas(void **state)
+{
+    struct rig *r = *state;
+    struct owner_settings s = {.has_live = true, .live_max = 1};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str("b"), &s, r->now, &r->err),
+        ERR_OK);
+    struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("b")};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(replace_for(r, "a"), ERR_OK);
+    assert_int_equal(replace_for(r, "b"), ERR_LIMIT);
+    assert_int_equal(
+        rig_manage(r, (struct manage_params){.verb = MANAGE_CANCEL}, &id, 1),
+        ERR_OK);
+    assert_int_equal(replace_for(r, "b"), ERR_OK);
+    /* It has that one already. */
+    assert_int_equal(replace_for(r, "b"), ERR_OK);
+    s = (struct owner_settings){.has_adds = true,
+                                .adds = {.n = 1, .per_ms = 1000}};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str("b"), &s, r->now, &r->err),
+        ERR_OK);
+    assert_int_equal(replace_for(r, "b"), ERR_OK);
+    assert_int_equal(replace_for(r, "b"), ERR_LIMIT);
+    rig_pass(r, 1000);
+    assert_int_equal(replace_for(r, "b"), ERR_OK);
+}
+
 static void an_owner_has_quotas(void **state)
 {
     struct rig *r = *state;
@@ -904,6 +972,8 @@ int main(void)
         T(a_full_queue_looks_at_every_handler_for_its_oldest),
         T(a_full_queue_drops_nothing_if_that_makes_no_room),
         T(a_full_queue_drops_nothing_for_a_job_that_is_not_added),
+        T(a_full_queue_drops_nothing_where_a_name_or_a_lane_has_no_room),
+        T(a_job_that_is_replaced_counts_for_the_quotas),
         T(an_owner_has_quotas),
         T(a_quota_of_running_jobs_outlives_a_restart),
         T(many_jobs_behind_a_full_name_stall_nobody),
