@@ -11,7 +11,9 @@
  * with the same virtual time the one that has stood there the longest is first:
  * owners who have a job now and then are served in the order in which they
  * come, and so their rows are changed in the order in which they lie. A queue
- * that is not fair has a single share.
+ * that is not fair has a single share; jobs that came while it was stand in
+ * theirs until they are leased, but without turns. Jobs that came before it was
+ * stand in a share of nobody, with the weight of one owner.
  *
  * What a worker may have depends on the handler, and so does what is closed. So
  * the lines are of strands: a worker's best job is the best of its handlers'
@@ -114,13 +116,18 @@ static struct lane *part_lane(const struct part *p)
     return CONTAINER_OF(line_top(&p->lanes), struct lane, in_part);
 }
 
-/* The band and the order of the best job; one band under aging. */
+/* The band and the order of the best job; one band under aging. Where nobody
+ * takes turns any more each order is a band of its own, also of the shares that
+ * are left from before. */
 static void look_at_head(struct part *p)
 {
     const struct lane *l = part_lane(p);
+    const struct rec_queue *set = &p->strand->queue->set;
     p->lane = l->id;
     p->head = l->rank;
-    p->band = p->strand->queue->set.order == SCHEME_AGING ? 0 : p->head >> 48;
+    p->band = !set->fair                   ? p->head
+              : set->order == SCHEME_AGING ? 0
+                                           : p->head >> 48;
 }
 
 bool strand_works(const struct strand *s)
@@ -426,11 +433,41 @@ static bool must_leave(const struct share *s)
     return s->working > 1 && s->queue->shares_n > 1;
 }
 
+static uint32_t weight_of(const struct share *s)
+{
+    return s->owner == NULL || s->owner->set.weight == 0 ? 1
+                                                         : s->owner->set.weight;
+}
+
+/* Weights reach the size of COST_UNIT: what a division leaves is paid with the
+ * next one, or all large weights would be the same. */
+static void share_pay(struct share *s, uint32_t cost)
+{
+    uint32_t weight = weight_of(s);
+    uint64_t due = COST_UNIT * cost + (s->rest < weight ? s->rest : 0);
+    s->virtual_time += due / weight;
+    s->rest = (uint32_t)(due % weight);
+}
+
+static void share_get_back(struct share *s, uint32_t cost)
+{
+    uint32_t weight = weight_of(s);
+    uint64_t paid = COST_UNIT * cost / weight;
+    uint32_t rest = (uint32_t)(COST_UNIT * cost % weight);
+    if (s->rest < rest) {
+        s->rest += weight;
+        paid++;
+    }
+    s->rest -= rest;
+    s->virtual_time = s->virtual_time > paid ? s->virtual_time - paid : 0;
+}
+
 void share_charge(struct part *p, uint32_t cost)
 {
     struct share *s = p->share;
     struct queue *q = s->queue;
-    uint32_t weight = s->owner == NULL ? 1 : s->owner->set.weight;
+    if (!q->set.fair)
+        return; /* or it would have to make up for it when it is fair again */
     bool out = must_leave(s);
     if (out)
         leave(s);
@@ -439,7 +476,7 @@ void share_charge(struct part *p, uint32_t cost)
         s->virtual_time = p->strand->reopened_at;
     if (q->virtual_now < s->virtual_time)
         q->virtual_now = s->virtual_time;
-    s->virtual_time += COST_UNIT * cost / (weight == 0 ? 1 : weight);
+    share_pay(s, cost);
     s->turn = ++q->turns;
     if (out)
         come_back(s);
@@ -448,9 +485,9 @@ void share_charge(struct part *p, uint32_t cost)
 void share_refund(struct part *p, uint32_t cost)
 {
     struct share *s = p->share;
-    uint32_t weight = s->owner == NULL ? 1 : s->owner->set.weight;
-    uint64_t paid = COST_UNIT * cost / (weight == 0 ? 1 : weight);
+    if (!s->queue->set.fair)
+        return;
     leave(s);
-    s->virtual_time = s->virtual_time > paid ? s->virtual_time - paid : 0;
+    share_get_back(s, cost);
     come_back(s);
 }

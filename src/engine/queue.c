@@ -195,7 +195,8 @@ enum err engine_queue_set(struct engine *e, struct slice queue,
                        (unsigned)e->config.names_max);
     struct rec_queue set = q->set;
     settings_take(&set, s);
-    bool reorder = set.order != q->set.order || set.age_ms != q->set.age_ms;
+    bool reorder = set.order != q->set.order || set.age_ms != q->set.age_ms ||
+                   set.fair != q->set.fair;
     q->set = set;
     q->default_lane = NULL; /* arrivals may belong elsewhere now */
     if (reorder)

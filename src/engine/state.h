@@ -138,6 +138,7 @@ struct share {
     uint32_t working;    /* of its parts, those with work */
     uint32_t purged;     /* queue.purged when these were counted */
     bool unseen;         /* since the start: nobody knows if it has any */
+    uint32_t rest;       /* of the last division by its weight */
     uint64_t virtual_time;
     uint64_t turn; /* who came first to that time: see part_less() */
     /* Most have one part only: what part_less() reads lies together. */

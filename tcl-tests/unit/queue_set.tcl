@@ -13,6 +13,17 @@ start_server {tags {queues}} {
         assert_equal {(nil) 0} [list [dict get [r queue.info q] keep_ms] \
             [dict get [r queue.info q] rate]]
     }
+    test {FAIR 0 ends the turns of what waits already} {
+        r queue.set turns FAIR 1
+        foreach owner {a a a a b b b b} { r job.add turns $owner OWNER $owner }
+        assert_equal {a b} [lmap j [r job.lease turns COUNT 2] {
+            dict get $j payload
+        }]
+        r queue.set turns FAIR 0
+        assert_equal {a a a b b b} [lmap j [r job.lease turns COUNT 6] {
+            dict get $j payload
+        }]
+    }
     test {a queue's concurrency bounds its leases, and opens again} {
         r queue.set c CONCURRENCY 2
         foreach i {1 2 3} { r job.add c $i }

@@ -7,7 +7,9 @@
 #include "util/assert.h"
 
 /* What a lease costs an owner of weight 1: each weight divides it. */
-#define UNIT 60
+#define UNIT 60000000
+/* The engine reckons in parts of a lease of weight 1, and rounds. */
+#define PART (UNIT / (1 << 20) + 1)
 
 struct weight {
     uint32_t now; /* 0: never said */
@@ -17,6 +19,7 @@ struct weight {
 struct turns {
     struct undo *undo;
     bool fair[TURNS_QUEUES];
+    bool large; /* there were large weights */
     struct weight weights[TURNS_OWNERS];
     int64_t served[TURNS_QUEUES][TURNS_OWNERS];
     /* How far the one was ahead when both began to stand in line. */
@@ -60,6 +63,8 @@ void turns_weigh(struct turns *s, uint32_t owner, uint32_t weight)
     ASSERT(owner > 0 && owner < TURNS_OWNERS);
     ASSERT(weight > 0 && UNIT % weight == 0);
     struct weight *w = &s->weights[owner];
+    if (weight >= TURNS_LARGE)
+        s->large = true;
     UNDO_SAVE(s->undo, w);
     w->now = weight;
     if (w->least == 0 || weight < w->least)
@@ -87,10 +92,12 @@ static uint32_t standing(const struct model *m, uint32_t queue)
     return bits;
 }
 
-/* A job of each is on its way: what either may be ahead. */
+/* A job of each is on its way: what either may be ahead. Of large weights that
+ * may be less than what is rounded. */
 static int64_t bound(const struct turns *s, uint32_t a, uint32_t b)
 {
-    return UNIT / s->weights[a].least + UNIT / s->weights[b].least;
+    int64_t ahead = UNIT / s->weights[a].least + UNIT / s->weights[b].least;
+    return ahead + (s->large ? 2 * PART : 0);
 }
 
 const char *turns_leased(struct turns *s, const struct model *m, uint32_t k)

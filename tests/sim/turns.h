@@ -23,6 +23,7 @@
     5 /* owners from 1 on; 0: of nobody, with a weight of 1 \
        */
 #define TURNS_WEIGHT 5
+#define TURNS_LARGE 200000 /* times a small weight is a large one */
 
 struct turns;
 

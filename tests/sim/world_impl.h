@@ -144,6 +144,7 @@ struct world {
     struct turns *turns;   /* NULL: a world of queues that are not fair */
     uint64_t ages[QUEUES]; /* 0: by priority ... */
     bool flat[QUEUES];     /* ... of which all jobs have the same */
+    bool large;            /* weights of owners: see TURNS_LARGE */
     const struct op *adds; /* what adds jobs just now */
     bool ends;             /* of EXPIRES, DEADLINE and TIMEOUT */
     bool weighs; /* a world of leases by weights; nothing is in their way */

@@ -14,6 +14,7 @@ void turns_begin(struct world *w)
 {
     w->turns = turns_new(w->undo);
     w->owners = TURNS_OWNERS - 1;
+    w->large = chance(w, 200);
     for (uint32_t q = 0; q < TURNS_QUEUES; q++) {
         w->flat[q] = chance(w, 500);
         w->ages[q] = w->flat[q] && chance(w, 500) ? 0 : draw_age(w);
@@ -43,6 +44,8 @@ static enum err weigh(struct world *w, uint32_t owner)
 {
     char name[16];
     uint32_t weight = 1 + (uint32_t)rng_below(&w->rng, TURNS_WEIGHT);
+    if (w->large)
+        weight *= TURNS_LARGE;
     struct owner_settings s = {.has_weight = true, .weight = weight};
     (void)snprintf(name, sizeof(name), "owner-%u", owner);
     trace(w, "%s has a weight of %u", name, weight);

@@ -157,6 +157,50 @@ static void shares_are_those_of_the_weights(void **state)
     within(c.got[2], 62500, 0.02);
 }
 
+static void large_weights_differ_as_small_ones_do(void **state)
+{
+    struct rig *r = *state;
+    struct counted c = {.owners = {"a", "b", "c"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    set_weight(r, "a", 1000000);
+    set_weight(r, "b", 600000);
+    set_weight(r, "c", 400000);
+    for (int i = 0; i < 3; i++)
+        add_many(r, c.owners[i], 2000);
+    serve(r, &c, 2000);
+    within(c.got[0], 1000, 0.02);
+    within(c.got[1], 600, 0.02);
+    within(c.got[2], 400, 0.02);
+}
+
+static void nobody_takes_turns_any_more_where_it_is_no_longer_fair(void **state)
+{
+    struct rig *r = *state;
+    struct counted c = {.owners = {"a", "b"}};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    add_many(r, "a", 100);
+    rig_pass(r, 1);
+    add_many(r, "b", 100);
+    serve(r, &c, 20);
+    assert_int_equal(c.got[0], 10);
+    set_queue(r, (struct queue_settings){.has_fair = true});
+    serve(r, &c, 90);
+    assert_int_equal(c.got[0], 90);
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_pass(r, 1);
+    add_many(r, "a", 100);
+    serve(r, &c, 20);
+    within(c.got[0], 10, 0.11);
+    /* What came without turns stands in the line of nobody, as one owner. */
+    set_queue(r, (struct queue_settings){.has_fair = true});
+    serve(r, &c, 90 + 80);
+    add_many(r, "a", 50);
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    add_many(r, "b", 50);
+    serve(r, &c, 50);
+    within(c.got[0], 25, 0.05);
+}
+
 static void weights_may_change_while_jobs_wait(void **state)
 {
     struct rig *r = *state;
@@ -560,6 +604,8 @@ int main(void)
 #define T(name) \
     cmocka_unit_test_setup_teardown(name, quiet_setup, checked_teardown)
         T(shares_are_those_of_the_weights),
+        T(large_weights_differ_as_small_ones_do),
+        T(nobody_takes_turns_any_more_where_it_is_no_longer_fair),
         T(weights_may_change_while_jobs_wait),
         T(who_returns_from_idling_starts_at_the_present),
         T(who_is_idle_since_a_start_begins_at_the_present),
