@@ -12,6 +12,9 @@ static void reply_one(void *ud, const struct queue_view *v)
 
 static enum err list_exec(struct cmd_ctx *c)
 {
+    enum err rc = engine_queues_heads(c->engine, c->gather, &c->e);
+    if (rc != ERR_OK)
+        return rc;
     struct listing l = listing_begin(c);
     engine_queues(c->engine, c->now, reply_one, &l);
     return listing_end(&l);

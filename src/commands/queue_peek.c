@@ -38,7 +38,8 @@ const struct command cmd_queue_peek = {
     .group = "queues",
     .summary = "Show the jobs at the head of a queue without leasing them.",
     .since = "0.1",
-    .reply = "an array of objects as of JOB.LIST, the next one first",
+    .reply = "an array of objects as of JOB.LIST, the next one first; none of "
+             "paused handlers",
     .flags = CMD_READONLY,
     CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_OK},

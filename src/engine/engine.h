@@ -576,7 +576,7 @@ struct queue_view {
     uint64_t added, leased, completed, failed, cancelled, expired, retried,
         lost; /* since ever */
     uint64_t waiters;
-    uint64_t oldest_ready_ms; /* since when, wall; 0: none waits */
+    uint64_t oldest_ready_ms; /* since when, wall; 0: none waits, in memory */
     uint64_t maxlen, age_ms, lease_ms, keep_ms;
     uint32_t concurrency;
     struct rate rate;
@@ -587,6 +587,12 @@ struct queue_view {
 MUST_USE enum err engine_queue(struct engine *e, struct slice queue,
                                struct now now, struct queue_view *v,
                                struct errbuf *err);
+/* Bring the heads of a queue, or of all, to memory: after a start none is
+ * there, and oldest_ready_ms knows no more than memory. */
+MUST_USE enum err engine_queue_heads(struct engine *e, struct gather *g,
+                                     struct slice queue, struct errbuf *err);
+MUST_USE enum err engine_queues_heads(struct engine *e, struct gather *g,
+                                      struct errbuf *err);
 typedef void (*queue_fn)(void *ud, const struct queue_view *v);
 /* Every queue, by name. */
 void engine_queues(struct engine *e, struct now now, queue_fn fn, void *ud);

@@ -447,11 +447,14 @@ static uint32_t lanes_in(const struct part *p, struct lane **out, uint32_t n,
     return n;
 }
 
-uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most)
+uint32_t lanes_of(const struct queue *q, bool open, struct lane **out,
+                  uint32_t most)
 {
     uint32_t n = 0;
     LIST_FOR (it, &q->strands) {
         const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
+        if (open && !s->handler->open)
+            continue;
         const struct line_node *at = line_next(&s->parts, NULL);
         while (at != NULL && n < most) {
             const struct part *p = CONTAINER_OF(at, struct part, in_strand);
@@ -732,4 +735,21 @@ enum err lane_refill(struct engine *e, struct gather *g, struct lane *l,
     lane_touch(e, l);
     lane_update(e, l);
     return ERR_OK;
+}
+
+/* Lanes are noted first: a refill moves them in their heaps. */
+enum err lanes_read(struct engine *e, struct gather *g, struct lane **lanes,
+                    uint32_t n, struct errbuf *err)
+{
+    enum err all = ERR_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!window_unread(&lanes[i]->window))
+            continue;
+        enum err rc = lane_refill(e, g, lanes[i], err);
+        if (rc == ERR_PENDING)
+            all = rc;
+        else if (rc != ERR_OK)
+            return rc;
+    }
+    return all;
 }

@@ -67,8 +67,14 @@ bool lanes_reorder_step(struct engine *e); /* true: there is more */
  * handlers (n = 0: any); NULL if none. */
 struct lane *lane_pick(struct engine *e, struct queue *q,
                        struct handler *const *handlers, uint32_t n);
-/* Up to `most` lanes with work, also of closed handlers, in no order. */
-uint32_t lanes_of(const struct queue *q, struct lane **out, uint32_t most);
+/* Up to `most` lanes with work, in no order; `open`: none of closed handlers.
+ */
+uint32_t lanes_of(const struct queue *q, bool open, struct lane **out,
+                  uint32_t most);
+/* Bring those of them to memory that are unread, with one fetch. */
+MUST_USE enum err lanes_read(struct engine *e, struct gather *g,
+                             struct lane **lanes, uint32_t n,
+                             struct errbuf *err);
 void handler_open(struct handler *h, bool open);
 /* Heads that are to be written once a tick. */
 void lanes_commit(struct engine *e);

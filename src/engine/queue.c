@@ -4,19 +4,41 @@
 #include <stdlib.h>
 
 #define AGE_MS_MAX ((uint64_t)86400 * 1000)
-#define LANES_SHOWN 128 /* are looked at for the oldest job */
+/* For the oldest job so many are looked at. */
+#define LANES_SHOWN 128
+#define LANES_SEEN 1024
+#define MEMBERS_SEEN 1024
+
+/* The job that has been ready for longest among those in memory, or NULL: of
+ * one priority that is a head, so those of all lanes come first. */
+static const struct member *oldest_in(struct lane *const *lanes,
+                                      uint32_t lanes_n)
+{
+    const struct member *oldest = NULL;
+    uint32_t looked = 0;
+    bool more = true;
+    for (uint32_t n = 0; more && looked < MEMBERS_SEEN; n++) {
+        more = false;
+        for (uint32_t i = 0; i < lanes_n; i++) {
+            const struct window *w = &lanes[i]->window;
+            if (n >= w->len)
+                continue;
+            const struct member *m = window_at(w, n);
+            more = true;
+            looked++;
+            if (oldest == NULL || m->since_ms < oldest->since_ms)
+                oldest = m;
+        }
+    }
+    return oldest;
+}
 
 static uint64_t oldest_ready(const struct queue *q)
 {
-    struct lane *lanes[LANES_SHOWN]; /* of many owners: an estimate */
-    uint32_t n = lanes_of(q, lanes, LANES_SHOWN);
-    uint64_t oldest = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct member *m = window_head(&lanes[i]->window);
-        if (m != NULL && (oldest == 0 || m->since_ms < oldest))
-            oldest = m->since_ms;
-    }
-    return oldest;
+    struct lane *lanes[LANES_SHOWN];
+    uint32_t n = lanes_of(q, false, lanes, LANES_SHOWN);
+    const struct member *m = oldest_in(lanes, n);
+    return m == NULL ? 0 : m->since_ms;
 }
 
 static void view_of(const struct queue *q, struct queue_view *v)
@@ -55,6 +77,39 @@ static struct queue *stored_queue(struct engine *e, struct slice name)
 {
     struct queue *q = queue_find(e, name);
     return q != NULL && q->stored ? q : NULL;
+}
+
+enum err engine_queue_heads(struct engine *e, struct gather *g,
+                            struct slice queue, struct errbuf *err)
+{
+    struct lane *lanes[LANES_SHOWN];
+    const struct queue *q = stored_queue(e, queue);
+    if (q == NULL)
+        return ERR_OK;
+    return lanes_read(e, g, lanes, lanes_of(q, false, lanes, LANES_SHOWN), err);
+}
+
+/* One trip of the reader for many queues, but what it brings is taken in by the
+ * loop: a bounded one, and then the next. */
+enum err engine_queues_heads(struct engine *e, struct gather *g,
+                             struct errbuf *err)
+{
+    struct lane *lanes[LANES_SHOWN];
+    enum err all = ERR_OK;
+    for (uint32_t i = 0, asked = 0; i < e->queues_n && asked < LANES_SHOWN;
+         i++) {
+        if (e->queues[i] == NULL || !e->queues[i]->stored)
+            continue;
+        uint32_t n = lanes_of(e->queues[i], false, lanes, LANES_SHOWN);
+        enum err rc = lanes_read(e, g, lanes, n, err);
+        if (rc != ERR_OK && rc != ERR_PENDING)
+            return rc;
+        if (rc == ERR_PENDING) {
+            all = rc;
+            asked += n;
+        }
+    }
+    return all;
 }
 
 enum err engine_queue(struct engine *e, struct slice queue, struct now now,
@@ -246,14 +301,11 @@ enum err engine_queue_drop(struct engine *e, struct slice queue, struct now now,
 
 /* --- MAXLEN -------------------------------------------------------------- */
 
-#define LANES_SEEN 1024
-#define MEMBERS_SEEN 1024
-
 /* Whether they may run now or not. */
 static uint32_t lanes_with_work(const struct queue *q, struct lane **out,
                                 uint32_t most)
 {
-    uint32_t n = lanes_of(q, out, most);
+    uint32_t n = lanes_of(q, false, out, most);
     LIST_FOR (it, &q->closed) {
         if (n == most)
             break;
@@ -262,30 +314,14 @@ static uint32_t lanes_with_work(const struct queue *q, struct lane **out,
     return n;
 }
 
-/* The job that has been ready for longest among those in memory: of one
- * priority that is a head, so those of all lanes come first. */
 static bool oldest_of(const struct queue *q, struct id *id)
 {
     struct lane *lanes[LANES_SEEN];
-    uint32_t lanes_n = lanes_with_work(q, lanes, LANES_SEEN), looked = 0;
-    uint64_t since = UINT64_MAX;
-    bool more = true;
-    for (uint32_t n = 0; more && looked < MEMBERS_SEEN; n++) {
-        more = false;
-        for (uint32_t i = 0; i < lanes_n; i++) {
-            const struct window *w = &lanes[i]->window;
-            if (n >= w->len)
-                continue;
-            const struct member *m = window_at(w, n);
-            more = true;
-            looked++;
-            if (m->since_ms >= since)
-                continue;
-            since = m->since_ms;
-            *id = m->id;
-        }
-    }
-    return since != UINT64_MAX;
+    uint32_t n = lanes_with_work(q, lanes, LANES_SEEN);
+    const struct member *m = oldest_in(lanes, n);
+    if (m != NULL)
+        *id = m->id;
+    return m != NULL;
 }
 
 /* The lane to look at first, with members in memory if it has any: the one that

@@ -11,6 +11,22 @@ start_server {tags {queues}} {
         }
         assert_equal (nil) [r queue.info nosuch]
     }
+    test {the oldest ready job is told, also after a crash} {
+        r queue.set empty MAXLEN 1
+        assert_equal (nil) [dict get [r queue.info empty] oldest_ready_ms]
+        set began [clock milliseconds]
+        r job.add old x PRIORITY 1
+        wait_for {[dict get [r queue.info old] oldest_ready_ms] >= 20}
+        r job.add old x PRIORITY 900
+        assert {[dict get [r queue.info old] oldest_ready_ms] >= 20}
+        restart_server KILL
+        foreach info [r queue.list MATCH old] {
+            set ms [dict get $info oldest_ready_ms]
+            assert {$ms >= 20 && $ms <= [clock milliseconds] - $began + 1000} $ms
+        }
+        restart_server KILL
+        assert {[dict get [r queue.info old] oldest_ready_ms] >= 20}
+    }
     test {counts survive a crash} {
         restart_server KILL
         set info [r queue.info q]
