@@ -236,6 +236,11 @@ static enum err lease_exec(struct cmd_ctx *c)
         return rc;
     struct reply_mark m = reply_array_guess(c->reply, p.count);
     rc = engine_lease(c->engine, c->gather, &p, c->now, reply_one, &rj, &c->e);
+    if (rc != ERR_OK && rc != ERR_EMPTY)
+        return rc;
+    /* Whoever stands in line is there, too: its session has leases perhaps. */
+    if (a->session.len > 0)
+        engine_session_attach(c->engine, a->session, c->client_id);
     if (rc == ERR_EMPTY && cmd_given(c, "BLOCK") && c->may_block &&
         !c->timed_out) {
         if (!engine_wait_lease(c->engine, c->waiter, &p))
@@ -245,11 +250,7 @@ static enum err lease_exec(struct cmd_ctx *c)
         return cmd_block(c, a->block_ms == 0 ? UINT64_MAX
                                              : c->now.mono_ms + a->block_ms);
     }
-    if (rc != ERR_OK && rc != ERR_EMPTY)
-        return rc;
     reply_array_end(c->reply, m, rj.n);
-    if (a->session.len > 0)
-        engine_session_attach(c->engine, a->session, c->client_id);
     return ERR_OK;
 }
 

@@ -29,6 +29,25 @@ start_server {tags {jobs}} {
         set job [lindex [r job.lease s] 0]
         assert_equal {1 2} [lmap f {attempt delivery} {dict get $job $f}]
     }
+    test {who waits in line holds the leases of its session} {
+        r job.add held x
+        r queue.set nothing CONCURRENCY 1
+        set worker [client]
+        $worker send job.lease nothing SESSION kept BLOCK 0
+        wait_for {[dict get [r queue.info nothing] waiters] == 1}
+        set other [client]
+        $other job.lease held SESSION kept
+        $other destroy
+        # A session without anybody that ends later tells when it would be over.
+        r job.add clock x
+        set other [client]
+        $other job.lease clock SESSION clock
+        $other destroy
+        wait_for {[dict get [r queue.info clock] running] == 0}
+        assert_equal 1 [dict get [r queue.info held] running]
+        $worker destroy
+        wait_for {[dict get [r queue.info held] running] == 0}
+    }
     test {resuming wakes all who wait} {
         r queue.pause q
         r job.addm q 2 a b

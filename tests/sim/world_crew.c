@@ -318,6 +318,11 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
     if (rc == ERR_PENDING)
         return rc;
     judge(w, op, rc, alive);
+    if (op->session > 0 && (rc == ERR_OK || rc == ERR_EMPTY)) {
+        engine_session_attach(w->engine, p->session,
+                              w->crew_world->lines[op->line].id);
+        crew_attached(w->crew, op->session - 1u, op->line);
+    }
     bool late = op->deadline_ms > 0 && op->deadline_ms <= w->now.mono_ms;
     if (rc == ERR_EMPTY && op->block_ms > 0 && !late) {
         if (op->deadline_ms == 0)
@@ -333,13 +338,6 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
     }
     if (op->waiter.engine_private != NULL)
         engine_unwait(w->engine, &op->waiter);
-    if (op->session > 0 && (rc == ERR_OK || rc == ERR_EMPTY)) {
-        char name[24];
-        engine_session_attach(w->engine,
-                              named(name, sizeof(name), "session", op->session),
-                              w->crew_world->lines[op->line].id);
-        crew_attached(w->crew, op->session - 1u, op->line);
-    }
     return rc;
 }
 
