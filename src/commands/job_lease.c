@@ -267,7 +267,7 @@ static const struct opt opts[] = {
     {"WORKER", OPT(NAME, worker), "who asks", .value = "w"},
     {"FOR", OPT(MS, lease_ms), "length of the leases", .value = "d", .min = 1},
     {"SESSION", OPT(NAME, session),
-     "release the leases when the session's last connection has gone",
+     "the leases end 3 s after the session's last connection has gone",
      .value = "s"},
     {"HANDLERS", OPT(LIST, handlers), "only jobs of these", .value = "n h...",
      .min = 1, .max = WAITER_HANDLERS_MAX},

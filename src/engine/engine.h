@@ -251,8 +251,10 @@ MUST_USE enum err engine_waited(struct engine *e, struct gather *g,
 void engine_unwait(struct engine *e, struct waiter *w);
 
 /* A session is alive while a client that used it is connected;
- * session_grace_ms after the last one left, its leases are released. Tell
- * every client's end: unknown ones are cheap. */
+ * session_grace_ms after the last one left its leases are lost, which counts as
+ * a crash; of a draining worker, and of a session that no client has used since
+ * the start, they are released. Tell every client's end: unknown ones are
+ * cheap. */
 void engine_session_attach(struct engine *e, struct slice session,
                            uint64_t client_id);
 void engine_client_gone(struct engine *e, uint64_t client_id, struct now now);

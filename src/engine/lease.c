@@ -285,6 +285,32 @@ static bool may_be_last(const struct engine *e, const struct job *j,
            j->crashes + 1 >= e->config.crashes_max;
 }
 
+bool lease_give_up(struct engine *e, struct job *j, struct now now)
+{
+    struct errbuf err;
+    enum err rc = may_be_last(e, j, now)
+                      ? finish_gather(e, e->timer_gather, j, 0, &err)
+                      : ERR_OK;
+    if (rc == ERR_PENDING) {
+        timer_fetch(e);
+        return false;
+    }
+    if (rc != ERR_OK)
+        fault(e, now, &err); /* its rows are damaged; the lease ends */
+    if (now.mono_ms >= j->timeout_mono_ms) {
+        struct outcome o = {.verb = VERB_TIMEOUT,
+                            .reason = REASON_ERROR,
+                            .error = SLICE_LIT("run-time limit passed"),
+                            .type = SLICE_LIT("timeout")};
+        if (handler_says_permanent(j, o.type))
+            o.reason = REASON_PERMANENT;
+        execution_failed(e, e->timer_gather, j, &o, false, 0, now);
+    } else {
+        execution_lost(e, e->timer_gather, j, now);
+    }
+    return true;
+}
+
 /* Ends what has expired; an end that misses rows waits for them. */
 bool lease_reap(struct engine *e, struct now now, uint32_t ops)
 {
@@ -294,27 +320,8 @@ bool lease_reap(struct engine *e, struct now now, uint32_t ops)
             return false;
         if (ops-- == 0 || (any && slice_full(e)))
             return true;
-        struct errbuf err;
-        enum err rc = may_be_last(e, j, now)
-                          ? finish_gather(e, e->timer_gather, j, 0, &err)
-                          : ERR_OK;
-        if (rc == ERR_PENDING) {
-            timer_fetch(e);
+        if (!lease_give_up(e, j, now))
             return false;
-        }
-        if (rc != ERR_OK)
-            fault(e, now, &err); /* its rows are damaged; the lease ends */
-        if (now.mono_ms >= j->timeout_mono_ms) {
-            struct outcome o = {.verb = VERB_TIMEOUT,
-                                .reason = REASON_ERROR,
-                                .error = SLICE_LIT("run-time limit passed"),
-                                .type = SLICE_LIT("timeout")};
-            if (handler_says_permanent(j, o.type))
-                o.reason = REASON_PERMANENT;
-            execution_failed(e, e->timer_gather, j, &o, false, 0, now);
-        } else {
-            execution_lost(e, e->timer_gather, j, now);
-        }
     }
     return false;
 }

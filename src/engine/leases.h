@@ -36,6 +36,9 @@ MUST_USE enum err token_find(struct engine *e, struct gather *g,
 MUST_USE enum err token_job(struct engine *e, struct gather *g,
                             const struct token *t, enum verb verb,
                             struct job **j, struct errbuf *err);
+/* Its holder said nothing: the execution is lost, or took too long. False: the
+ * end misses rows, which are being fetched. */
+bool lease_give_up(struct engine *e, struct job *j, struct now now);
 bool lease_reap(struct engine *e, struct now now, uint32_t ops);
 uint64_t lease_next_ms(const struct engine *e);
 MUST_USE enum err lease_load_row(struct engine *e, struct slice key,

@@ -1,5 +1,5 @@
-/* Who holds leases: workers by name, and sessions, whose leases are released
- * when their last client has been gone for a while. */
+/* Who holds leases: workers by name, and sessions, whose leases end when their
+ * last client has been gone for a while. */
 #include "engine/core.h"
 
 /* Which sessions a client uses: a client may use several, rarely more than
@@ -188,6 +188,7 @@ void engine_session_attach(struct engine *e, struct slice name,
     t->session = s;
     list_append(&c->ties, &t->of_client);
     s->clients_n++;
+    s->seen = true;
     s->ends_mono_ms = 0;
     heap_remove(&e->sessions_ending, &s->by_end);
 }
@@ -218,6 +219,15 @@ void engine_client_gone(struct engine *e, uint64_t client_id, struct now now)
     client_free(e, c);
 }
 
+/* A job that kills its worker must be noticed (docs/decisions/0035). Who was
+ * told to go may go, and one that was not seen since the start may not have
+ * found the way back. What was told to stop comes to its end either way. */
+static bool is_crash(const struct session *s, const struct job *j)
+{
+    bool drains = j->worker != NULL && j->worker->set.draining != 0;
+    return (j->run_flags & RUNF_CANCEL) != 0 || (s->seen && !drains);
+}
+
 bool session_reap(struct engine *e, struct now now, uint32_t ops)
 {
     struct heap_node *top;
@@ -239,23 +249,11 @@ bool session_reap(struct engine *e, struct now now, uint32_t ops)
             any = true;
             struct job *j = CONTAINER_OF(it, struct job, of_session);
             bool last = it->next == &s->leases;
-            if ((j->run_flags & RUNF_CANCEL) != 0) {
-                struct outcome o = {.verb = VERB_RELEASE};
-                struct errbuf err;
-                enum err rc = finish_gather(e, e->timer_gather, j, 0, &err);
-                if (rc == ERR_PENDING) {
-                    timer_fetch(e);
-                    return false;
-                }
-                if (rc != ERR_OK)
-                    fault(e, now, &err);
-                (void)execution_cancelled(e, e->timer_gather, j, &o, now);
-                if (last)
-                    break;
-                continue;
-            }
             /* Frees the session with its last lease. */
-            execution_released(e, j, VERB_RELEASE, 0, now);
+            if (!is_crash(s, j))
+                execution_released(e, j, VERB_RELEASE, 0, now);
+            else if (!lease_give_up(e, j, now))
+                return false;
             if (last)
                 break;
         }

@@ -179,6 +179,7 @@ struct session {
     struct map_node by_name;
     struct slice name;
     uint32_t clients_n;
+    bool seen;             /* a client, since the start */
     uint64_t ends_mono_ms; /* 0: alive */
     struct heap_node by_end;
     struct list leases; /* struct job.of_session */

@@ -27,7 +27,16 @@ start_server {tags {jobs}} {
         $c destroy
         wait_for {[dict get [r queue.info s] ready] == 1}
         set job [lindex [r job.lease s] 0]
-        assert_equal {1 2} [lmap f {attempt delivery} {dict get $job $f}]
+        assert_equal {2 2} [lmap f {attempt delivery} {dict get $job $f}]
+    }
+    test {the leases of a drained worker come back uncounted} {
+        r job.add drained x
+        set c [client]
+        $c job.lease drained SESSION leaving WORKER leaving
+        r worker.drain leaving
+        $c destroy
+        wait_for {[dict get [r queue.info drained] ready] == 1}
+        assert_equal 1 [dict get [lindex [r job.lease drained] 0] attempt]
     }
     test {who waits in line holds the leases of its session} {
         r job.add held x

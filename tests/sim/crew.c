@@ -7,6 +7,7 @@
 
 struct session {
     uint32_t lines; /* a bit for each connection */
+    bool seen;      /* one, since the start */
     uint64_t ends_ms;
 };
 
@@ -67,6 +68,7 @@ void crew_crashed(struct crew *c, const struct model *m, struct now now)
 void crew_attached(struct crew *c, uint32_t session, uint32_t line)
 {
     c->sessions[session].lines |= (uint32_t)1 << line;
+    c->sessions[session].seen = true;
     c->sessions[session].ends_ms = 0;
 }
 
@@ -91,6 +93,11 @@ bool crew_over(const struct crew *c, uint32_t session, struct now now)
 {
     const struct session *s = &c->sessions[session];
     return s->lines == 0 && s->ends_ms <= now.mono_ms;
+}
+
+bool crew_back(const struct crew *c, uint32_t session)
+{
+    return c->sessions[session].seen;
 }
 
 /* --- workers ------------------------------------------------------------- */

@@ -2,8 +2,9 @@
  * are repeated.
  *
  * What it holds the engine to:
- *  1. The leases of a session are given back when its last connection has been
- *     gone for the grace, not before, and none is kept.
+ *  1. The leases of a session end when its last connection has been gone for
+ *     the grace, not before, and none is kept. That counts as a crash, unless
+ *     their worker drains or nobody of the session came back after a start.
  *  2. A worker that drains gets nothing new, also after a crash.
  *  3. The same request for leases with the same key gets those that live, and
  *     new ones only if none does.
@@ -38,6 +39,8 @@ void crew_gone(struct crew *c, uint32_t line, struct now now);
 void crew_leased(struct crew *c, uint32_t session, struct now now);
 /* Have its leases ended? */
 bool crew_over(const struct crew *c, uint32_t session, struct now now);
+/* Was anybody of it there since the start? */
+bool crew_back(const struct crew *c, uint32_t session);
 
 /* --- workers ------------------------------------------------------------- */
 

@@ -347,7 +347,7 @@ const char *model_leased(struct model *m, uint32_t k,
     if (v->failures != j->failures)
         return "the number of failures is wrong";
     model_become(m, j, M_RUNNING);
-    j->session = 0;
+    j->session = j->worker = 0;
     j->again = false;
     j->delivery = v->delivery;
     j->lease_ms = v->lease_ms;
@@ -358,9 +358,10 @@ const char *model_leased(struct model *m, uint32_t k,
     return NULL;
 }
 
-void model_under(struct model *m, uint32_t k, uint8_t session)
+void model_under(struct model *m, uint32_t k, uint8_t session, uint8_t worker)
 {
     m->jobs[k].session = session;
+    m->jobs[k].worker = worker;
 }
 
 void model_under_breaker(struct model *m, uint32_t k, uint32_t trips,

@@ -57,9 +57,9 @@ struct mjob {
     uint64_t stands_ms; /* wall: it can be leased for certain from then on */
     uint32_t checkpoint, progress; /* see world_notes.c */
     uint8_t effects;
-    uint8_t session;  /* of its lease, and 1; 0: none */
-    bool again;       /* a repeated request got the same lease */
-    uint32_t payload; /* a number */
+    uint8_t session, worker; /* of its lease, and 1; 0: none */
+    bool again;              /* a repeated request got the same lease */
+    uint32_t payload;        /* a number */
     struct key_use use;
     bool let_go;          /* its unique key, with the lease that it has */
     bool holds;           /* its unique key */
@@ -137,8 +137,9 @@ void model_ended(const struct model *m, uint32_t schedule, uint64_t *completed,
                  uint64_t *failed);
 const char *model_leased(struct model *m, uint32_t k,
                          const struct lease_view *v, struct now now);
-/* Under this session, and 1; 0: under none. A repeated request got it, too. */
-void model_under(struct model *m, uint32_t k, uint8_t session);
+/* Under this session, and by this worker, and 1; 0: none. A repeated request
+ * got it, too. */
+void model_under(struct model *m, uint32_t k, uint8_t session, uint8_t worker);
 /* Its handler's breaker had opened so often; is it a probe? */
 void model_under_breaker(struct model *m, uint32_t k, uint32_t trips,
                          bool probe);
@@ -146,7 +147,9 @@ void model_leased_again(struct model *m, uint32_t k);
 /* The lease is taken back, uncounted; false: it stands. */
 bool model_undone(struct model *m, uint32_t k, uint32_t delivery,
                   struct now now);
-/* Its session has ended. */
+/* Its session has ended: so does its lease, now. */
+void model_cut_off(struct model *m, uint32_t k, struct now now);
+/* That counted for nothing. */
 const char *model_given_back(struct model *m, uint32_t k, struct now now);
 const char *model_acked(struct model *m, uint32_t k, uint32_t delivery,
                         uint32_t epoch, enum err rc, struct now now);

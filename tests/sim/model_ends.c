@@ -50,6 +50,12 @@ bool model_overdue(const struct model *m, const struct mjob *j, struct now now)
            (j->cancelling && m->wall_max_ms >= j->force_ms);
 }
 
+void model_cut_off(struct model *m, uint32_t k, struct now now)
+{
+    if (m->jobs[k].state == M_RUNNING && !model_lease_over(&m->jobs[k], now))
+        model_change(m, k)->lease_end_ms = now.mono_ms;
+}
+
 const char *model_lost(struct model *m, uint32_t k, uint64_t delay_ms,
                        struct now now)
 {

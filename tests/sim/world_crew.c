@@ -252,7 +252,7 @@ void crew_lease(struct world *w, struct op *op, uint32_t k)
     if (op->turn > 0 && w->gates == NULL && crew_waits_for(w, k, op->turn) &&
         !comes_for(w, op, k))
         violate(w, op, "somebody was served before who came earlier");
-    model_under(w->model, k, op->session);
+    model_under(w->model, k, op->session, op->worker);
     if (op->session > 0)
         crew_leased(w->crew, op->session - 1u, w->now);
 }

@@ -36,6 +36,25 @@ static bool session_over(const struct world *w, uint32_t k)
            crew_over(w->crew, j->session - 1u, w->now);
 }
 
+enum crash { CRASH_NOT, CRASH_MAYBE, CRASH };
+
+/* Is it a crash that its session is over? */
+static enum crash crash_of(const struct world *w, uint32_t k)
+{
+    const struct mjob *j = model_job(w->model, k);
+    if (!crew_back(w->crew, j->session - 1u))
+        return CRASH_NOT;
+    switch (crew_drains(w->crew, j->worker - 1u, w->now)) {
+    case DRAINS_NOT:
+        return CRASH;
+    case DRAINS_MAYBE:
+        return CRASH_MAYBE;
+    case DRAINS:
+        break;
+    }
+    return CRASH_NOT;
+}
+
 /* What a slice of a chore, or a timer, does to a job. */
 void events_on(void *ud, const struct event *ev)
 {
@@ -51,6 +70,12 @@ void events_on(void *ud, const struct event *ev)
     events_lost(w);
     if (ev->type == EVENT_LEASE_LOST) {
         w->lost = model_find(w->model, &ev->id, &w->lost_k);
+        if (w->lost && session_over(w, w->lost_k) &&
+            model_sure(w->model, w->lost_k, w->now)) {
+            if (crash_of(w, w->lost_k) == CRASH_NOT)
+                violate_job(w, w->lost_k, "an end that is no crash counts");
+            model_cut_off(w->model, w->lost_k, w->now);
+        }
         if (w->lost)
             breakers_tell(w, w->lost_k, TOLD_LOST);
         return;
@@ -87,10 +112,14 @@ void events_on(void *ud, const struct event *ev)
         violate_job(w, k, model_poisoned(w->model, k, w->now));
         return;
     }
-    if (released || (stopped && session_over(w, k))) {
+    if (stopped && session_over(w, k))
+        model_cut_off(w->model, k, w->now);
+    if (released) {
         trace(w, "  job %u: given back", k);
         if (!session_over(w, k))
             violate_job(w, k, "a job was given back before its session ended");
+        else if (crash_of(w, k) == CRASH)
+            violate_job(w, k, "a crash was not counted");
         violate_job(w, k, model_given_back(w->model, k, w->now));
         return;
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/workers.h"
+
 struct sleeper {
     struct waiter waiter; /* first */
     int woken;
@@ -268,9 +270,87 @@ static void the_leases_of_a_session_end_after_its_last_client(void **state)
     rig_pass(r, 2999);
     assert_int_equal(rig_state(r, id), JOB_RUNNING);
     rig_pass(r, 1);
+    assert_int_equal(rig_state(r, id), JOB_RETRYING);
+    assert_int_equal(r->events[EVENT_LEASE_LOST], 1);
+    assert_int_equal(r->events[EVENT_JOB_RELEASED], 0);
+    rig_pass(r, r->config.crash_delay_ms);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(r->attempt, 2);
+}
+
+/* Leased by the first client of a session, which goes. */
+static void lease_and_vanish(struct rig *r, const char *worker)
+{
+    struct slice q = slice_str("q");
+    struct lease_params p = {.queues = &q,
+                             .queues_n = 1,
+                             .count = 1,
+                             .worker = slice_str(worker),
+                             .session = slice_str("s")};
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    engine_session_attach(r->engine, p.session, 1);
+    engine_client_gone(r->engine, 1, r->now);
+}
+
+static void a_job_that_kills_each_worker_of_a_session_is_poison(void **state)
+{
+    struct rig *r = *state;
+    struct id first = rig_add(r, "q", "x", NULL).id;
+    rig_add(r, "q", "y", NULL);
+    for (uint32_t i = 0; i < r->config.crashes_max; i++) {
+        lease_and_vanish(r, "w");
+        assert_true(id_eq(&r->ids[0], &first)); /* its old place */
+        rig_pass(r, r->config.session_grace_ms);
+        rig_pass(r, r->config.crash_delay_ms);
+    }
+    assert_int_equal(rig_state(r, first), JOB_FAILED);
+    assert_int_equal(r->events[EVENT_LEASE_LOST], r->config.crashes_max);
+}
+
+static void the_session_of_a_draining_worker_ends_uncounted(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    lease_and_vanish(r, "w");
+    assert_int_equal(engine_worker_drain(r->engine, SLICE_LIT("w"), true,
+                                         r->now, &r->err),
+                     ERR_OK);
+    rig_pass(r, r->config.session_grace_ms);
     assert_int_equal(rig_state(r, id), JOB_READY);
     assert_int_equal(rig_lease(r, "q", 1), 1);
     assert_int_equal(r->attempt, 1);
+}
+
+static void extended_quietly(void *ud, uint32_t i, uint64_t left_ms,
+                             enum lease_order order)
+{
+    (void)ud;
+    (void)i;
+    (void)left_ms;
+    assert_int_equal(order, ORDER_CONTINUE);
+}
+
+static void a_session_that_did_not_come_back_ends_uncounted(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    lease_and_vanish(r, "w");
+    rig_restart(r);
+    rig_pass(r, 29999);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    /* The lease has its own length, and ends first if nobody renews it. */
+    assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
+                                   extended_quietly, NULL, &r->err),
+                     ERR_OK);
+    rig_pass(r, 1);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    lease_and_vanish(r, "w");
+    assert_int_equal(r->attempt, 1);
+    rig_restart(r);
+    engine_session_attach(r->engine, SLICE_LIT("s"), 1);
+    engine_client_gone(r->engine, 1, r->now);
+    rig_pass(r, r->config.session_grace_ms);
+    assert_int_equal(rig_state(r, id), JOB_RETRYING);
 }
 
 static void a_restart_gives_every_lease_its_full_length_again(void **state)
@@ -481,6 +561,9 @@ int main(void)
         TEST(a_purged_job_is_cancelled_to_who_waits_for_it),
         TEST(each_unusable_token_has_its_own_answer),
         TEST(the_leases_of_a_session_end_after_its_last_client),
+        TEST(a_job_that_kills_each_worker_of_a_session_is_poison),
+        TEST(the_session_of_a_draining_worker_ends_uncounted),
+        TEST(a_session_that_did_not_come_back_ends_uncounted),
         TEST(a_restart_gives_every_lease_its_full_length_again),
         TEST(a_restart_reads_no_backlog),
         TEST(a_renewed_lease_lives_on),
