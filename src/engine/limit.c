@@ -293,16 +293,25 @@ static void wake_at(struct engine *e, struct limit *l, uint64_t at_ms)
     l->due_ms = at_ms;
 }
 
-/* The clock may have been put back. Then nobody knows until when the rate is
- * closed: whoever is refused next finds out. */
+/* The clock may have been put back, or the rate changed. Then nobody knows
+ * until when the rate is closed: whoever is refused next finds out. */
 static void follow(struct engine *e, struct limit *l, struct now now)
 {
     if (l->rate.n == 0 && l->paid.tat_us == 0)
         return; /* nothing was ever paid */
-    if (!rate_follow(&l->paid, now.wall_ms))
+    bool back = rate_follow(&l->paid, now.wall_ms);
+    if (!rate_adopt(&l->paid, &l->rate, now.wall_ms) && !back)
         return;
     l->rate_until_ms = 0;
     limit_dirty(e, l);
+}
+
+struct rate_paid limit_paid(const struct limit *l, struct now now)
+{
+    struct rate_paid paid = l->paid;
+    (void)rate_follow(&paid, now.wall_ms);
+    (void)rate_adopt(&paid, &l->rate, now.wall_ms);
+    return paid;
 }
 
 void limit_settle(struct engine *e, struct limit *l, struct now now)
@@ -359,8 +368,7 @@ struct limit *limit_in_the_way(struct engine *e, struct job *j, struct now now)
     for (uint32_t i = 0; i < n.n; i++) {
         struct limit *l = n.at[i];
         limit_refresh(e, l);
-        struct rate_paid paid = l->paid;
-        (void)rate_follow(&paid, now.wall_ms);
+        struct rate_paid paid = limit_paid(l, now);
         if (!has_room(l) || l->closed_ms > now.wall_ms ||
             !rate_fits(&l->rate, paid.tat_us, 1, now.wall_ms))
             return l;
@@ -375,6 +383,7 @@ void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
 {
     if (l->rate.n == 0)
         return;
+    follow(e, l, now); /* nobody may have asked before */
     l->paid.tat_us = rate_take(&l->rate, l->paid.tat_us, cost, now.wall_ms);
     limit_dirty(e, l);
 }
@@ -626,7 +635,8 @@ static void store_state(struct engine *e, struct limit *l, struct now now)
         l->stored = false;
         return;
     }
-    struct rec_limit r = {l->paid.tat_us, l->closed_ms, l->reserved};
+    struct rec_limit r = {l->paid.tat_us, l->closed_ms, l->reserved,
+                          l->paid.unit_us};
     rec_limit_encode(
         &r, store_put(e->store, FAMILY_NAMED, key, rec_limit_size(&r), false));
     l->stored = true;
@@ -676,6 +686,8 @@ enum err limit_load_row(struct engine *e, struct slice key, struct slice value,
         return err_set(err, ERR_CORRUPT, "family named: bad row of a limit");
     struct limit *l = limit_make(e, name);
     l->paid.tat_us = r.tat_us;
+    /* An older version did not say by which rate: by the present one. */
+    l->paid.unit_us = r.unit_us > 0 ? r.unit_us : rate_unit_us(&l->rate);
     l->closed_ms = r.closed_ms;
     l->reserved = r.reserved;
     l->stored = true;

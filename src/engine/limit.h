@@ -141,6 +141,8 @@ struct limit *limit_in_the_way(struct engine *e, struct job *j, struct now now);
 /* Find out whether it is open; wake who may go on, or see to it that somebody
  * will. */
 void limit_settle(struct engine *e, struct limit *l, struct now now);
+/* What it owes as of now, for who only looks. */
+struct rate_paid limit_paid(const struct limit *l, struct now now);
 /* Its rate pays for a start. */
 void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
                   struct now now);

@@ -37,6 +37,20 @@ bool rate_follow(struct rate_paid *p, uint64_t now_ms)
     return back;
 }
 
+bool rate_adopt(struct rate_paid *p, const struct rate *r, uint64_t now_ms)
+{
+    uint64_t was_us = p->unit_us, now_us = now_ms * 1000;
+    p->unit_us = rate_unit_us(r);
+    if (p->unit_us == was_us || p->tat_us <= now_us)
+        return false;
+    uint64_t owed_us = p->tat_us - now_us, n = rate_burst(r);
+    if (was_us > 0 && owed_us / was_us < n)
+        n = (owed_us + was_us - 1) / was_us;
+    if (units(r, n) < owed_us)
+        p->tat_us = now_us + units(r, n);
+    return true;
+}
+
 uint64_t rate_fits_ms(const struct rate *r, uint64_t tat_us, uint64_t cost)
 {
     if (r->n == 0)

@@ -26,13 +26,20 @@ struct rate {
     uint64_t burst;     /* 0: a tenth of n, at least one */
 };
 
-/* What was taken is paid for until `tat_us`, by the clock as it was `seen`. */
+/* What was taken is paid for until `tat_us`, by the clock as it was `seen`, and
+ * at so much for a unit. */
 struct rate_paid {
-    uint64_t tat_us, seen_ms;
+    uint64_t tat_us, seen_ms, unit_us;
 };
 
 /* Look at the clock, before the others are asked. True if it was put back. */
 bool rate_follow(struct rate_paid *p, uint64_t now_ms);
+
+/* The rate is this one from now on, perhaps another than before: as many units
+ * are owed as were, at most a burst, and never for longer, so that a looser
+ * rate is one at once. To be asked after rate_follow(). True if something is
+ * owed, by another rate. */
+bool rate_adopt(struct rate_paid *p, const struct rate *r, uint64_t now_ms);
 
 /* What one unit takes, in microseconds; 0: nothing. */
 uint64_t rate_unit_us(const struct rate *r);

@@ -381,6 +381,10 @@ enum reason {
     X(u64, tat_us)      \
     X(u64, closed_ms)   \
     X(u32, reserved)
+/* `unit_us`: what one unit took by the rate that tat_us was reckoned with. */
+#define REC_LIMIT_V2(X) \
+    REC_LIMIT_V1(X)     \
+    X(u64, unit_us)
 
 #define REC_LANE_V1(X) \
     X(u32, queue)      \
@@ -560,7 +564,6 @@ enum reason {
     R(rec_owner, REC_OWNER_V1)                 \
     R(rec_live, REC_LIVE_V1)                   \
     R(rec_rule, REC_RULE_V1)                   \
-    R(rec_limit, REC_LIMIT_V1)                 \
     R(rec_lane, REC_LANE_V1)                   \
     R(rec_counts, REC_COUNTS_V1)               \
     R(rec_filter, REC_FILTER_V1)               \
@@ -578,6 +581,7 @@ enum reason {
 /* Those of which there are two versions. */
 #define ENGINE_RECORDS2(R)                   \
     R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)    \
+    R(rec_limit, REC_LIMIT_V1, REC_LIMIT_V2) \
     R(rec_chore, REC_CHORE_V1, REC_CHORE_V2) \
     R(rec_schedule_state, REC_SCHEDULE_STATE_V1, REC_SCHEDULE_STATE_V2)
 

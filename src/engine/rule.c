@@ -217,8 +217,7 @@ void limit_view_of(struct engine *e, struct limit *l, struct now now,
     v->running = l->running;
     v->reserved = l->reserved;
     v->closed_ms = l->closed_ms > now.wall_ms ? l->closed_ms : 0;
-    struct rate_paid paid = l->paid;
-    (void)rate_follow(&paid, now.wall_ms);
+    struct rate_paid paid = limit_paid(l, now);
     uint64_t at = rate_fits_ms(&l->rate, paid.tat_us, 1);
     if (l->closed_ms > at)
         at = l->closed_ms;

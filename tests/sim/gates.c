@@ -27,6 +27,9 @@ struct settings {
 struct gate {
     uint64_t closed_ms;
     struct owed owed; /* for what has started */
+    /* What a unit took by the rate that it was reckoned with, at least and at
+     * most: see changed() and gates_idle(). */
+    uint64_t least_unit_us, most_unit_us;
 };
 
 struct gates {
@@ -70,7 +73,62 @@ const char *gates_pattern(uint32_t pattern)
     return patterns[pattern].text;
 }
 
+static const struct settings *settings_of(const struct gates *g, uint32_t gate)
+{
+    static const struct settings none;
+    if (gate >= GATE_NAMES)
+        return &g->bounds[gate];
+    for (uint32_t i = 0; i < GATE_PATTERNS; i++)
+        if (g->rules[i].exists && (patterns[i].names & BIT(gate)) != 0)
+            return &g->rules[i];
+    return &none;
+}
+
+/* Units that may start at once if nothing is owed. */
+static uint64_t burst_of(const struct rate *r)
+{
+    return r->burst > 0 ? r->burst : r->n <= 10 ? 1 : r->n / 10;
+}
+
 /* --- what was said ------------------------------------------------------- */
+
+/* Rates may be others. The engine looks later, or at once: then the least is
+ * owed. */
+static void changed(struct gates *g)
+{
+    for (uint32_t i = 0; i < GATES; i++) {
+        const struct rate *r = &settings_of(g, i)->rate;
+        struct gate *at = &g->at[i];
+        if (at->least_unit_us == owed_unit_us(r))
+            continue;
+        UNDO_SAVE(g->undo, at);
+        at->owed = owed_now(&g->clock, &at->owed);
+        at->owed.least_us =
+            owed_by(r, burst_of(r), at->least_unit_us, at->owed.least_us, 0);
+        at->least_unit_us = owed_unit_us(r);
+    }
+}
+
+/* By now the engine has looked. It rounds up, and if it did so long ago, by
+ * another unit. */
+static void looked(struct gates *g, uint32_t gate)
+{
+    const struct rate *r = &settings_of(g, gate)->rate;
+    struct gate *at = &g->at[gate];
+    if (at->most_unit_us == owed_unit_us(r))
+        return;
+    UNDO_SAVE(g->undo, at);
+    at->owed = owed_now(&g->clock, &at->owed);
+    at->owed.most_us =
+        owed_by(r, burst_of(r), at->most_unit_us, at->owed.most_us, 2);
+    at->most_unit_us = owed_unit_us(r);
+}
+
+void gates_idle(struct gates *g)
+{
+    for (uint32_t i = 0; i < GATES; i++)
+        looked(g, i);
+}
 
 static void take(struct gates *g, struct settings *s,
                  const struct gate_set *set)
@@ -81,6 +139,7 @@ static void take(struct gates *g, struct settings *s,
         s->concurrency = set->concurrency;
     if (set->has_rate)
         s->rate = set->rate;
+    changed(g);
 }
 
 void gates_rule(struct gates *g, uint32_t pattern, const struct gate_set *set)
@@ -97,6 +156,7 @@ void gates_rule_gone(struct gates *g, uint32_t pattern)
 {
     UNDO_SAVE(g->undo, &g->rules[pattern]);
     g->rules[pattern] = (struct settings){.exists = false};
+    changed(g);
 }
 
 void gates_bound(struct gates *g, uint32_t gate, const struct gate_set *set)
@@ -142,17 +202,6 @@ bool gates_handler_paused(const struct gates *g, uint32_t handler)
     return g->handler_paused[handler];
 }
 
-static const struct settings *settings_of(const struct gates *g, uint32_t gate)
-{
-    static const struct settings none;
-    if (gate >= GATE_NAMES)
-        return &g->bounds[gate];
-    for (uint32_t i = 0; i < GATE_PATTERNS; i++)
-        if (g->rules[i].exists && (patterns[i].names & BIT(gate)) != 0)
-            return &g->rules[i];
-    return &none;
-}
-
 /* --- rates --------------------------------------------------------------- */
 
 void gates_clock(struct gates *g, struct now now)
@@ -160,12 +209,6 @@ void gates_clock(struct gates *g, struct now now)
     if (g->wall_max_ms < now.wall_ms)
         g->wall_max_ms = now.wall_ms;
     owed_clock(&g->clock, now);
-}
-
-/* Units that may start at once if nothing is owed. */
-static uint64_t burst_of(const struct rate *r)
-{
-    return r->burst > 0 ? r->burst : r->n <= 10 ? 1 : r->n / 10;
 }
 
 /* A queue counts starts, whatever they cost. */
@@ -181,6 +224,7 @@ static void pay(struct gates *g, uint32_t gate, const struct mjob *j)
     struct gate *at = &g->at[gate];
     if (r->n == 0)
         return;
+    looked(g, gate);
     UNDO_SAVE(g->undo, at);
     owed_take(&g->clock, &at->owed, cost_of(j, gate) * owed_unit_us(r));
 }

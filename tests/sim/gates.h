@@ -67,6 +67,9 @@ bool gates_handler_paused(const struct gates *g, uint32_t handler);
  * is a length of time. */
 void gates_clock(struct gates *g, struct now now);
 
+/* Nothing moves: the engine has seen all that was said. */
+void gates_idle(struct gates *g);
+
 /* A job was leased, as the model of the jobs knows already. */
 const char *gates_leased(struct gates *g, const struct model *m, uint32_t k,
                          struct now now);

@@ -60,6 +60,8 @@ void idle_look(struct world *w)
         return;
     if (w->crew != NULL)
         crew_idle(w);
+    if (w->gates != NULL)
+        gates_idle(w->gates);
     ends_idle(w);
     breakers_idle(w);
     for (uint32_t k = 0; k < w->next_k && w->r->violation[0] == '\0'; k++) {

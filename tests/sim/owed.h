@@ -62,7 +62,17 @@ static inline void owed_give(struct owed *o, uint64_t us)
 
 static inline uint64_t owed_unit_us(const struct rate *r)
 {
-    return (r->per_ms * 1000 + r->n - 1) / r->n;
+    return r->n == 0 ? 0 : (r->per_ms * 1000 + r->n - 1) / r->n;
+}
+
+/* By another rate: as many units as before, at most a burst and `more`, and for
+ * no longer than it was. `was_us` is what a unit took. */
+static inline uint64_t owed_by(const struct rate *r, uint64_t burst,
+                               uint64_t was_us, uint64_t us, uint64_t more)
+{
+    uint64_t n = was_us == 0 ? burst : us / was_us;
+    uint64_t by_us = ((n < burst ? n : burst) + more) * owed_unit_us(r);
+    return by_us < us ? by_us : us;
 }
 
 /* Within the burst, or, if it costs more than that, when nothing is owed. */

@@ -936,6 +936,95 @@ a_queue_and_an_owner_open_again_when_the_clock_was_put_back(void **state)
     assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
 }
 
+static void set_queue_rate(struct rig *r, uint64_t n, uint64_t per_ms)
+{
+    struct queue_settings s = {.has_rate = true, .rate = {n, per_ms, 0}};
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &s, r->now, &r->err),
+        ERR_OK);
+    rig_pass(r, 0);
+}
+
+/* What was owed by the old one is not. */
+static void a_looser_rate_applies_at_once(void **state)
+{
+    struct rig *r = *state;
+    const uint64_t hour = 3600 * 1000;
+    for (int i = 0; i < 10; i++)
+        add_named(r, "q", "api", NULL);
+    set_rule(r, "api", 0, 1, hour, 0);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+    set_rule(r, "api", 0, 1000, 1000, 1);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+    /* Also after none, or if nobody has looked before a crash. */
+    set_rule(r, "api", 0, 1, hour, 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+    set_rule(r, "api", 0, 0, 0, 0);
+    set_rule(r, "api", 0, 2, hour, 0);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+    struct limit_rule s = {.has_rate = true, .rate = {1000, 1000, 0}};
+    assert_int_equal(
+        engine_limit_set(r->engine, SLICE_LIT("api"), &s, r->now, &r->err),
+        ERR_OK);
+    rig_step(r);
+    rig_restart(r);
+    rig_pass(r, 0);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    set_rule(r, "api", 0, 0, 0, 0);
+    set_queue_rate(r, 1, hour);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+    set_queue_rate(r, 1000, 1000);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    set_queue_rate(r, 1, hour);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+    set_queue_rate(r, 0, 0);
+    set_queue_rate(r, 1, hour);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+}
+
+static void a_change_of_rate_forgives_no_more_than_it_must(void **state)
+{
+    (void)state;
+    struct rate slow = {2, 3600000, 4}, fast = {10, 1000, 4};
+    const uint64_t ms = 100000000;
+    struct rate_paid p = {.seen_ms = ms};
+    assert_false(rate_adopt(&p, &slow, ms));
+    p.tat_us = rate_take(&slow, 0, 3, ms);
+    assert_int_equal(rate_room(&slow, p.tat_us, ms), 1);
+    assert_false(rate_adopt(&p, &slow, ms));
+    assert_true(rate_adopt(&p, &fast, ms)); /* the same units */
+    assert_int_equal(p.tat_us, ms * 1000 + 300000);
+    assert_true(rate_adopt(&p, &slow, ms)); /* for no longer */
+    assert_int_equal(p.tat_us, ms * 1000 + 300000);
+    p.tat_us = rate_take(&slow, 0, 9, ms); /* more than a burst */
+    assert_true(rate_adopt(&p, &fast, ms));
+    assert_int_equal(p.tat_us, ms * 1000 + 400000);
+    assert_true(rate_adopt(&p, &(struct rate){0}, ms));
+    assert_int_equal(p.tat_us, ms * 1000);
+    assert_false(rate_adopt(&p, &slow, ms));
+}
+
+static void what_is_owed_stays_owed_over_a_restart(void **state)
+{
+    struct rig *r = *state;
+    set_rule(r, "api", 0, 10, 1000, 2);
+    struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(COST),
+                            .limits = {SLICE_LIT("api")},
+                            .limits_n = 1,
+                            .cost = 20};
+    rig_add(r, "q", "x", &o);
+    add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+    rig_restart(r);
+    rig_pass(r, 1899);
+    assert_int_equal(rig_lease(r, "q", 9), 0);
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 9), 1);
+}
+
 static void a_million_units_never_pass_a_rate_of_ten(void **state)
 {
     (void)state;
@@ -989,6 +1078,9 @@ int main(void)
         T(a_queue_that_comes_again_owes_nothing),
         T(a_queue_and_an_owner_open_again_when_the_clock_was_put_back),
         T(a_million_units_never_pass_a_rate_of_ten),
+        T(a_looser_rate_applies_at_once),
+        T(a_change_of_rate_forgives_no_more_than_it_must),
+        T(what_is_owed_stays_owed_over_a_restart),
 #undef T
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
