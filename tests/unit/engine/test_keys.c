@@ -371,7 +371,10 @@ static void many_of_one_request_are_not_looked_at_again(void **state)
                            .n = AGAIN,
                            .idempotency = SLICE_LIT("r"),
                            .options = &none};
+    r->generation_bytes = 4096; /* not to be had from memory */
+    rig_restart(r);
     assert_int_equal(rig_try_add(r, &p, first), ERR_OK);
+    rig_add(r, "other", "x", NULL);
     rig_restart(r);
     mem_knobs(r->disk)->pending_per_1000 = 1000;
     r->fetches = 0;
@@ -503,6 +506,8 @@ int main(void)
         TEST(an_effect_is_claimed_once_per_job),
         TEST(a_replaced_job_is_new_work_with_effects_of_its_own),
         TEST(a_replaced_job_stays_held),
+        TEST(a_name_may_be_that_of_the_job_that_is_replaced),
+        TEST(many_of_one_request_are_not_looked_at_again),
         TEST(a_request_that_got_another_job_gets_it_again),
         TEST(an_undone_lease_keeps_the_key_of_a_waiting_job),
         TEST(a_lease_asked_for_otherwise_is_told_so),
