@@ -2,8 +2,11 @@
 #include "engine/handlers.h"
 
 #include "rig.h"
+#include "util/alloc.h"
+#include "util/parse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BATCH 1000
@@ -344,31 +347,51 @@ static void equals_are_served_in_the_order_of_their_arrival(void **state)
     }
 }
 
+/* OWNER_JOBS: many more, for a long run. */
+static uint32_t owner_jobs(void)
+{
+    const char *said = getenv("OWNER_JOBS");
+    uint64_t n = 20000;
+    if (said != NULL && !parse_u64(slice_str(said), &n))
+        fail_msg("OWNER_JOBS is %s", said);
+    return (uint32_t)n;
+}
+
 static void cancelling_many_of_one_owner_leaves_the_others_alone(void **state)
 {
     struct rig *r = *state;
     static struct counted c = {.owners = {"gone", "stays"}};
-    static char texts[20000][ID_TEXT_LEN];
-    static struct slice ids[20000];
+    static struct slice payloads[BATCH], refs[BATCH];
+    static char texts[BATCH][ID_TEXT_LEN];
+    uint32_t jobs = owner_jobs();
+    struct add_result *gone = mem_alloc(jobs * sizeof(*gone));
     struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("gone")};
     set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
-    for (int i = 0; i < 20000; i++) {
-        struct id id = rig_add(r, "q", "x", &o).id;
-        id_text(&id, texts[i]);
-        ids[i] = slice_of(texts[i], ID_TEXT_LEN);
+    for (uint32_t i = 0; i < BATCH; i++)
+        payloads[i] = SLICE_LIT("x");
+    for (uint32_t i = 0; i < jobs; i += BATCH) {
+        struct add_params p = {.queue = SLICE_LIT("q"),
+                               .payloads = payloads,
+                               .n = jobs - i < BATCH ? jobs - i : BATCH,
+                               .options = &o};
+        assert_int_equal(rig_try_add(r, &p, &gone[i]), ERR_OK);
     }
     add_many(r, "stays", 1000);
     serve(r, &c, 100);
     within(c.got[0], 50, 0.03);
-    for (uint32_t i = 50; i < 20000; i += 1000) {
-        uint32_t n = 20000 - i < 1000 ? 20000 - i : 1000;
-        struct manage_params p = {
-            .verb = MANAGE_CANCEL, .jobs = &ids[i], .n = n};
+    for (uint32_t i = c.got[0], n; i < jobs; i += n) {
+        n = jobs - i < BATCH ? jobs - i : BATCH;
+        for (uint32_t k = 0; k < n; k++) {
+            id_text(&gone[i + k].id, texts[k]);
+            refs[k] = slice_of(texts[k], ID_TEXT_LEN);
+        }
+        struct manage_params p = {.verb = MANAGE_CANCEL, .jobs = refs, .n = n};
         assert_int_equal(
             engine_manage(r->engine, NULL, &p, r->now, on_end, NULL, &r->err),
             ERR_OK);
         rig_step(r);
     }
+    mem_free(gone);
     serve(r, &c, 950);
     assert_int_equal(c.got[1], 950);
     struct owner_view v;
