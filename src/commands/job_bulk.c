@@ -33,9 +33,9 @@ static const struct arg args[] = {
 
 static const struct opt opts[] = {
     JOB_FILTER_ROWS,
-    {"DRYRUN", OPT(FLAG, dry), "only count them"},
+    {"DRYRUN", OPT(FLAG, dry), "only count them", .group = "how"},
     {"RATE", OPT(U64, rate), "so many a second", .value = "n", .min = 1,
-     .max = 1000000},
+     .max = 1000000, .group = "how"},
     {0},
 };
 

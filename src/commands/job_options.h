@@ -21,7 +21,7 @@
     {"BACKOFF", OPT(ENUM, o.backoff), "how the delay before a retry grows", .value = "kind", .words = backoff_list}, \
     {"BASE", OPT(MS, o.base_ms), "delay before the first retry", .value = "d", .value_default = "1s"}, \
     {"FACTOR", OPT(F64, o.factor), "growth of an exponential delay", .value = "x", .min = 1, .max = 1000, .value_default = "2"}, \
-    {"CAP", OPT(MS, o.cap_ms), "the longest delay before a retry", .value = "d", .value_default = "1h"}, \
+    {"CAP", OPT(MS, o.cap_ms), "the longest delay before a retry; a BASE above the default raises it", .value = "d", .value_default = "1h"}, \
     {"JITTER", OPT(U32, o.jitter), "random part added to the delay, in percent", .value = "pct", .min = 0, .max = 100, .value_default = "30"}, \
     {"LEASE", OPT(MS, o.lease_ms), "length of its leases", .value = "d", .min = 1, .value_default = "30s"}, \
     {"TIMEOUT", OPT(MS, o.timeout_ms), "an execution that runs longer has failed", .value = "d", .min = 1}, \

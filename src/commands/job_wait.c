@@ -33,6 +33,9 @@ static enum err wait_exec(struct cmd_ctx *c)
     enum job_state states[IDS_MAX];
     uint32_t n, ended = 0;
     bool pending = false;
+    if ((a->any || a->all) && !cmd_given(c, "BLOCK"))
+        return err_set(&c->e, ERR_SYNTAX, "%s needs BLOCK",
+                       a->any ? "ANY" : "ALL");
     enum err rc = words_join(c, a->id, &a->also, refs, IDS_MAX, &n);
     for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
         rc = look(c, i, refs[i], &ids[i], &states[i]);

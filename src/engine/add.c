@@ -83,7 +83,9 @@ static void draft_retry(struct engine *e, struct draft *d)
     d->m.backoff =
         (uint8_t)(option_given(o, JOPT_BACKOFF) ? o->backoff : c->backoff);
     d->m.base_ms = option_given(o, JOPT_BASE) ? o->base_ms : c->base_ms;
-    d->m.cap_ms = option_given(o, JOPT_CAP) ? o->cap_ms : c->cap_ms;
+    d->m.cap_ms = option_given(o, JOPT_CAP)  ? o->cap_ms
+                  : d->m.base_ms > c->cap_ms ? d->m.base_ms
+                                             : c->cap_ms;
     d->m.jitter = option_given(o, JOPT_JITTER) ? o->jitter : c->jitter;
     memcpy(&d->m.factor, &factor, sizeof(factor));
 }

@@ -87,7 +87,8 @@ static enum err check_start(const struct job_options *o, struct now now,
 
 enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
 {
-    if ((o->given & (BIT(EXPECT) | BIT(BASE) | BIT(EXPIRES))) == 0)
+    if ((o->given & (BIT(EXPECT) | BIT(TIMEOUT) | BIT(BASE) | BIT(EXPIRES))) ==
+        0)
         return ERR_OK; /* the first of each pair */
     const struct {
         enum job_option a, b;
@@ -98,6 +99,8 @@ enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
          "it would be ended before it is reported"},
         {JOPT_EXPECT, JOPT_DEADLINE, o->expect_ms, o->deadline_ms,
          "it would have ended before it is reported"},
+        {JOPT_TIMEOUT, JOPT_DEADLINE, o->timeout_ms, o->deadline_ms,
+         "it would have ended before its time is up"},
         {JOPT_BASE, JOPT_CAP, o->base_ms, o->cap_ms,
          "the first delay would be longer than the longest"},
         {JOPT_EXPIRES, JOPT_DEADLINE, o->expires_ms, o->deadline_ms,
@@ -112,10 +115,29 @@ enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
     return ERR_OK;
 }
 
+/* How long it waits for a retry that there is none of. */
+static enum err check_retries(const struct job_options *o, struct errbuf *e)
+{
+    static const enum job_option delays[] = {
+        JOPT_BACKOFF, JOPT_BASE, JOPT_FACTOR, JOPT_CAP, JOPT_JITTER};
+    if (!option_given(o, JOPT_RETRIES) || o->retries > 0)
+        return ERR_OK;
+    for (size_t i = 0; i < ARRAY_LEN(delays); i++)
+        if (option_given(o, delays[i]))
+            return err_set(e, ERR_SYNTAX,
+                           "RETRIES 0 and %s exclude each other: it never "
+                           "runs again",
+                           names[delays[i]]);
+    return ERR_OK;
+}
+
 enum err options_check_values(const struct job_options *o, struct errbuf *e)
 {
     static const enum job_option delays[] = {JOPT_FACTOR, JOPT_BASE, JOPT_CAP,
                                              JOPT_JITTER};
+    enum err rc = check_retries(o, e);
+    if (rc != ERR_OK)
+        return rc;
     if (!option_given(o, JOPT_BACKOFF) || o->backoff == BACKOFF_EXPONENTIAL)
         return options_check_lengths(o, e);
     bool none = o->backoff == BACKOFF_NONE;

@@ -189,6 +189,9 @@ static enum err settings_check(const struct queue *q,
         return err_set(err, ERR_SYNTAX,
                        "ORDER aging needs AGE: how long a point of priority "
                        "is worth");
+    if (s->has_overflow && s->overflow != 0 &&
+        (s->has_maxlen ? s->maxlen : set->maxlen) == 0)
+        return err_set(err, ERR_SYNTAX, "OVERFLOW drop needs MAXLEN");
     uint64_t n = s->has_rate ? s->rate.n : set->rate;
     struct rate r = {n, s->has_rate ? s->rate.per_ms : set->rate_per_ms,
                      s->has_burst  ? s->rate.burst

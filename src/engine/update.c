@@ -69,10 +69,18 @@ static void put_word(struct buf *b, struct slice word)
     buf_add_slice(b, word);
 }
 
+/* Nobody said it, as far as the row tells. */
+static bool has_default_cap(const struct engine *e, const struct rec_more *m)
+{
+    return m->retry_given == 0 || m->cap_ms == e->config.cap_ms ||
+           m->cap_ms == m->base_ms;
+}
+
 static void change_retry(const struct engine *e, struct rec_more *m,
                          const struct job_options *o)
 {
     const struct engine_config *d = &e->config;
+    bool follows = has_default_cap(e, m);
     if ((o->given & RETRYING) == 0)
         return;
     if (m->retry_given == 0) {
@@ -91,6 +99,8 @@ static void change_retry(const struct engine *e, struct rec_more *m,
         memcpy(&m->factor, &o->factor, sizeof(o->factor));
     if (option_given(o, JOPT_CAP))
         m->cap_ms = o->cap_ms;
+    else if (m->base_ms > m->cap_ms && follows)
+        m->cap_ms = m->base_ms; /* as of a new job */
     if (option_given(o, JOPT_JITTER))
         m->jitter = o->jitter;
 }
@@ -189,9 +199,30 @@ static void add_times(const struct change *c, struct job_options *all,
     }
 }
 
+/* Lengths against those that the job has already. A shorter deadline than what
+ * it has may be what is wanted. */
+static enum err examine_lengths(const struct engine *e, const struct change *c,
+                                struct now now, struct errbuf *err)
+{
+    const struct job_options *o = c->p->options;
+    if (option_given(o, JOPT_EXPIRES) && !option_given(o, JOPT_DEADLINE) &&
+        (c->r.flags & JOBF_DEADLINE) != 0 &&
+        o->expires_ms > left_ms(c->m.deadline_at_ms, now))
+        return err_set(err, ERR_SYNTAX,
+                       "EXPIRES and DEADLINE exclude each other: the job will "
+                       "have ended before it could expire unstarted");
+    if (option_given(o, JOPT_BASE) && !option_given(o, JOPT_CAP) &&
+        !has_default_cap(e, &c->m) && o->base_ms > c->m.cap_ms)
+        return err_set(err, ERR_SYNTAX,
+                       "BASE and CAP exclude each other: the job has a CAP of "
+                       "%llu ms",
+                       (unsigned long long)c->m.cap_ms);
+    return ERR_OK;
+}
+
 /* Words that need another may find it in what the job has already. */
-static enum err examine_words(const struct change *c, struct now now,
-                              struct errbuf *err)
+static enum err examine_words(const struct engine *e, const struct change *c,
+                              struct now now, struct errbuf *err)
 {
     struct job_options all = *c->p->options;
     if (c->m.expect_ms > 0)
@@ -202,7 +233,9 @@ static enum err examine_words(const struct change *c, struct now now,
         all.given |= BIT(OWNER);
     add_times(c, &all, now);
     enum err rc = options_check(&all, now, err);
-    return rc != ERR_OK ? rc : options_check_values(c->p->options, err);
+    if (rc == ERR_OK)
+        rc = options_check_values(c->p->options, err);
+    return rc != ERR_OK ? rc : examine_lengths(e, c, now, err);
 }
 
 /* What its handler says of payloads holds for a new payload, and for a new
@@ -236,7 +269,7 @@ static enum err prepare(struct engine *e, struct gather *g, struct change *c,
     if (!rec_job_decode(r, buf_slice(&c->row)) ||
         (r->more.len > 0 && !rec_more_decode(&c->m, r->more)))
         return err_set(err, ERR_CORRUPT, "family jobs: bad row of a job");
-    enum err rc = examine_words(c, now, err);
+    enum err rc = examine_words(e, c, now, err);
     if (rc != ERR_OK)
         return rc;
     /* What memory knows better than the row. */

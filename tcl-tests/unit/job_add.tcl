@@ -97,6 +97,19 @@ start_server {tags {jobs}} {
             [r job.add names y UNIQUE free ID names:2 CONFLICT replace]
         assert_equal $id [dict get [r job.get names:2] id]
     }
+    test {words that would say nothing are refused} {
+        assert_error "ERR TIMEOUT and DEADLINE exclude*" {
+            r job.add q x TIMEOUT 1h DEADLINE 10m
+        }
+        assert_error "ERR RETRIES 0 and BACKOFF exclude*" {
+            r job.add q x RETRIES 0 BACKOFF fixed
+        }
+        # Of a handler's words those hold that do.
+        r handler.set none RETRIES 0 TIMEOUT 1h
+        r job.add none x BACKOFF fixed BASE 2h DEADLINE 10m
+        r handler.set slow BACKOFF fixed BASE 2h TIMEOUT 1h
+        r job.add slow x RETRIES 0 DEADLINE 10m
+    }
     test {the same request with an idempotency key is one job} {
         set id [r job.add idem x IDEMPOTENCY req-1]
         assert_equal $id [r job.add idem x IDEMPOTENCY req-1]

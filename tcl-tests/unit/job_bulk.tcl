@@ -23,6 +23,9 @@ start_server {tags {jobs}} {
         assert_error "ERR *does nothing*" {r job.bulk retry STATE ready}
         assert_error "ERR *RATE*" {r job.bulk retry RATE 0}
         assert_error "ERR *STATE*" {r job.bulk cancel STATE nosuch}
+        assert_error "ERR *DRYRUN and RATE exclude*" {
+            r job.bulk cancel DRYRUN RATE 5
+        }
         assert_error "ERR *cancel and FINISHED*" {r job.bulk cancel FINISHED - +}
     }
     test {an empty word is not everything} {

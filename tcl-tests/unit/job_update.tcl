@@ -78,6 +78,9 @@ start_server {tags {jobs}} {
         }
         assert_equal OK [r job.update $id DELAY 2h EXPIRES 3h DEADLINE 4h]
         assert_equal OK [r job.update $id DELAY 0]
+        assert_error "ERR EXPIRES and DEADLINE exclude*" {
+            r job.update $id EXPIRES 5h
+        }
         # What has been started once does not expire unstarted.
         r job.add late x EXPIRES 1h
         set job [lease_one late]

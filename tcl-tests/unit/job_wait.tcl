@@ -31,6 +31,7 @@ start_server {tags {jobs}} {
         assert_error "ERR JOB.WAIT: ANY and ALL exclude each other" {
             r job.wait $a ANY ALL
         }
+        assert_error "ERR ANY needs BLOCK" { r job.wait $a ANY }
     }
     test {A name is waited for, though nothing of its job is kept} {
         set id [r job.add n x ID wait:n KEEP 0]

@@ -24,6 +24,13 @@ start_server {tags {queues}} {
             dict get $j payload
         }]
     }
+    test {OVERFLOW drop needs MAXLEN} {
+        assert_error "ERR OVERFLOW drop needs MAXLEN" {
+            r queue.set nomax OVERFLOW drop
+        }
+        assert_equal OK [r queue.set nomax OVERFLOW drop MAXLEN 3]
+        assert_equal OK [r queue.set nomax OVERFLOW drop]
+    }
     test {a queue's concurrency bounds its leases, and opens again} {
         r queue.set c CONCURRENCY 2
         foreach i {1 2 3} { r job.add c $i }

@@ -70,7 +70,8 @@ EXCLUDE = {
                  {"ERROR", "SNOOZE"}, {"TYPE", "SNOOZE"}, {"STACK", "SNOOZE"},
                  {"CODE", "SNOOZE"}],
     "schedule.backfill": [{"STOP", "FROM"}, {"STOP", "TO"}],
-    "job.wait": [{"ANY", "ALL"}], "queue.set": [{"KEEP", "KEEPDEFAULT"}],
+    "job.wait": [{"ANY", "ALL"}], "job.bulk": [{"DRYRUN", "RATE"}],
+    "queue.set": [{"KEEP", "KEEPDEFAULT"}],
     "dead.retry": [{"ID", "SIGNATURE"}, {"ID", "ALL"}, {"SIGNATURE", "ALL"},
                    {"ID", "RATE"}],
 }
@@ -79,7 +80,9 @@ NEEDS = {
     "job.add": JOB_NEEDS, "job.addm": JOB_NEEDS, "job.update": JOB_NEEDS,
     "schedule.set": JOB_NEEDS,  # a handler's defaults may wait for the other word
     "job.nack": {"CLOSE": {"UNTIL"}, "UNTIL": {"CLOSE"}},
-    "queue.set": {"AGE": {"ORDER"}, "ORDER": {"AGE"}, "BURST": {"RATE"}},
+    "queue.set": {"AGE": {"ORDER"}, "ORDER": {"AGE"}, "BURST": {"RATE"},
+                  "OVERFLOW": {"MAXLEN"}},
+    "job.wait": {"ANY": {"BLOCK"}, "ALL": {"BLOCK"}},
     "limit.set": {"BURST": {"RATE"}},
 }
 REFUSED = {"handler.set": {"HANDLER", "AT"}, "schedule.set": {"TRACE"},

@@ -25,6 +25,13 @@ void room_free(struct room **r)
     FREE(r);
 }
 
+bool room_may_say(const struct room *r, uint8_t queue,
+                  const struct room_set *set)
+{
+    uint64_t most = set->has_most ? set->most : r->bounds[queue].most;
+    return !set->has_drop || !set->drop || most > 0;
+}
+
 void room_said(struct room *r, uint8_t queue, const struct room_set *set)
 {
     ASSERT(queue < ROOM_QUEUES);

@@ -4,7 +4,7 @@
  *  1. What is added fits into its queue, and nothing is refused that fits, or
  *     that would if what stands in line were dropped.
  *  2. A queue drops a job only if it is told to, for newcomers that would not
- *     fit beside it.
+ *     fit beside it. To be told so it must have a bound.
  */
 #ifndef SIM_ROOM_H
 #define SIM_ROOM_H
@@ -28,6 +28,8 @@ struct room;
 struct room *room_new(struct undo *u);
 void room_free(struct room **r);
 
+bool room_may_say(const struct room *r, uint8_t queue,
+                  const struct room_set *set);
 /* What is given replaces what was said before. */
 void room_said(struct room *r, uint8_t queue, const struct room_set *set);
 /* The queue was dropped, with all that was said about it. */

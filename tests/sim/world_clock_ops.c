@@ -70,10 +70,11 @@ void clock_draw(struct world *w, struct op *op)
 static enum err run_set(struct world *w, struct op *op, struct slice name)
 {
     const struct clock_settings *set = &op->set;
-    struct job_options options = {.given = (uint64_t)1 << JOPT_RETRIES |
-                                           (uint64_t)1 << JOPT_BASE,
+    struct job_options options = {.given = (uint64_t)1 << JOPT_RETRIES,
                                   .retries = set->retries,
                                   .base_ms = 1000};
+    if (set->retries > 0)
+        options.given |= (uint64_t)1 << JOPT_BASE;
     struct schedule_params p = {.name = name,
                                 .queue = SLICE_LIT("clock"),
                                 .payload = SLICE_LIT("tick"),

@@ -20,6 +20,8 @@ void ends_draw(struct world *w, struct op *op)
         op->total_ms = op->expires_ms + draw_ms(w);
     if (chance(w, 300))
         op->timeout_ms = 1 + rng_below(&w->rng, chance(w, 500) ? 5000 : 120000);
+    if (op->total_ms > 0 && op->timeout_ms > op->total_ms)
+        op->timeout_ms = op->total_ms;
     trace(w, "  expires %llu deadline %llu timeout %llu",
           (unsigned long long)op->expires_ms, (unsigned long long)op->total_ms,
           (unsigned long long)op->timeout_ms);
@@ -69,11 +71,15 @@ void ends_said(struct world *w, const struct op *op, uint32_t k)
         j->timeout_ms = op->timeout_ms;
 }
 
-/* A later start must not lie behind an end that is not moved with it. */
+/* A later start must not lie behind an end that is not moved with it, nor the
+ * end of one that did not start behind the other. */
 bool ends_refuse(const struct world *w, const struct op *op, uint32_t k)
 {
     const struct mjob *j = model_job(w->model, k);
     uint64_t at = w->now.wall_ms + op->delay_ms;
+    if (op->expires_ms > 0 && op->total_ms == 0 && j->deadline_at_ms > 0 &&
+        w->now.wall_ms + start_ms(op) + op->expires_ms > j->deadline_at_ms)
+        return true;
     return (op->update & UPDATE_DELAY) != 0 &&
            ((op->expires_ms == 0 && j->expires_at_ms > 0 && !j->tried &&
              j->expires_at_ms <= at) ||

@@ -358,9 +358,9 @@ enum key_outcome keys_judge(struct world *w, struct op *op, enum err rc,
                             const struct add_result *results);
 /* Would new jobs come of it? */
 bool keys_make(const struct world *w, const struct op *op);
-/* May it not live again, because another one has its key? */
 /* Or change a job. */
 bool keys_replace(const struct world *w, const struct op *op, uint32_t *k);
+/* May it not live again, because another one has its key? */
 bool keys_barred(const struct world *w, uint32_t k);
 
 /* --- world_clock.c ------------------------------------------------------- */

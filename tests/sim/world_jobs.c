@@ -14,10 +14,11 @@ struct asked {
 
 static void add_options(struct world *w, struct op *op, struct job_options *o)
 {
-    o->given = (uint64_t)1 << JOPT_RETRIES | (uint64_t)1 << JOPT_PRIORITY |
-               (uint64_t)1 << JOPT_BASE;
+    o->given = (uint64_t)1 << JOPT_RETRIES | (uint64_t)1 << JOPT_PRIORITY;
     o->retries = op->retries;
     o->priority = op->priority;
+    if (op->retries > 0)
+        o->given |= (uint64_t)1 << JOPT_BASE;
     o->base_ms = M_BASE_MS;
     if (op->delay_ms > 0) {
         o->given |= (uint64_t)1 << JOPT_DELAY;
@@ -74,9 +75,9 @@ enum err jobs_run_add(struct world *w, struct op *op)
     }
     if (w->keys != NULL)
         keys_options(op, &p, &o);
-    enum quota_word quota = quotas_expect(w, op);
     uint32_t replaced;
     bool replaces = keys_replace(w, op, &replaced);
+    enum quota_word quota = quotas_expect(w, op);
     w->adds = op;
     enum err rc = engine_add(w->engine, op->gather, &p, w->now, res, &w->e);
     w->adds = NULL;

@@ -26,6 +26,11 @@ enum err room_run(struct world *w)
           set.has_most, (unsigned long long)set.most, set.has_drop, set.drop);
     enum err rc = engine_queue_set(w->engine, slice_str(world_queue(w, queue)),
                                    &s, w->now, &w->e);
+    if (!room_may_say(w->room, queue, &set)) {
+        if (rc != ERR_SYNTAX)
+            violate(w, NULL, "a queue without a bound drops the oldest");
+        return ERR_OK;
+    }
     if (rc == ERR_OK)
         room_said(w->room, queue, &set);
     return rc;

@@ -481,6 +481,14 @@ static void words_that_collide_are_named(void **state)
     o.given = GIVEN(WHILE);
     assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
     assert_string_equal(r->err.text, "WHILE needs UNIQUE");
+    o = (struct job_options){.given = GIVEN(TIMEOUT) | GIVEN(DEADLINE),
+                             .timeout_ms = 2000,
+                             .deadline_ms = 1000};
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
+    assert_non_null(strstr(r->err.text, "TIMEOUT and DEADLINE exclude"));
+    o = (struct job_options){.given = GIVEN(RETRIES) | GIVEN(JITTER)};
+    assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
+    assert_non_null(strstr(r->err.text, "RETRIES 0 and JITTER exclude"));
     p.queue = SLICE_EMPTY;
     assert_int_equal(rig_try_add(r, &p, &result), ERR_SYNTAX);
     p.queue = slice_of("a\0b", 3);

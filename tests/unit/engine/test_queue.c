@@ -123,6 +123,20 @@ static void what_a_paused_handler_runs_does_not_come_next(void **state)
     assert_true(rig_queue(r, "q").oldest_ready_ms > 0);
 }
 
+static void what_drops_the_oldest_says_from_when_on(void **state)
+{
+    struct rig *r = *state;
+    struct queue_settings s = {.has_overflow = true, .overflow = 1};
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &s, r->now, &r->err),
+        ERR_SYNTAX);
+    assert_string_equal(r->err.text, "OVERFLOW drop needs MAXLEN");
+    set_queue(r, (struct queue_settings){.has_maxlen = true, .maxlen = 5});
+    set_queue(r, s);
+    s.overflow = 0;
+    set_queue(r, s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int main(void)
@@ -132,6 +146,7 @@ int main(void)
         TEST(every_queue_is_looked_at_after_a_start),
         TEST(what_is_shown_first_is_leased_first_after_a_new_order),
         TEST(what_a_paused_handler_runs_does_not_come_next),
+        TEST(what_drops_the_oldest_says_from_when_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* When a failed job runs again, and how long a dead one is kept. */
 #include "rig.h"
 
+#include <string.h>
+
 #define HOUR_MS ((uint64_t)3600 * 1000)
 #define DAY_MS (24 * HOUR_MS)
 #define RETRYING (GIVEN(RETRIES) | GIVEN(BACKOFF) | GIVEN(BASE) | GIVEN(JITTER))
@@ -65,6 +67,46 @@ static void each_kind_of_backoff_has_its_times(void **state)
                                  .factor = 3,
                                  .cap_ms = 9000},
             tripled);
+}
+
+static void a_base_above_the_default_cap_is_the_cap(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = RETRYING,
+                            .retries = 9,
+                            .backoff = BACKOFF_FIXED,
+                            .base_ms = r->config.cap_ms + HOUR_MS};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(fail_once(r, id), o.base_ms);
+    struct job_options more = {.given = GIVEN(BASE),
+                               .base_ms = r->config.cap_ms + 2 * HOUR_MS};
+    assert_int_equal(rig_update(r, id, &more, NULL), ERR_OK);
+    assert_int_equal(fail_once(r, id), more.base_ms);
+    /* A job's own is one that somebody meant. */
+    o.given |= GIVEN(CAP);
+    o.base_ms = 700;
+    o.cap_ms = 9000;
+    id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_update(r, id, &more, NULL), ERR_SYNTAX);
+    assert_non_null(strstr(r->err.text, "BASE and CAP exclude each other"));
+    more.given |= GIVEN(CAP);
+    more.cap_ms = more.base_ms;
+    assert_int_equal(rig_update(r, id, &more, NULL), ERR_OK);
+}
+
+static void a_job_cannot_expire_after_its_deadline(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(DEADLINE), .deadline_ms = HOUR_MS};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    rig_pass(r, 1000);
+    o = (struct job_options){.given = GIVEN(EXPIRES), .expires_ms = HOUR_MS};
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_SYNTAX);
+    assert_non_null(strstr(r->err.text, "EXPIRES and DEADLINE exclude"));
+    o.expires_ms = HOUR_MS - 1000;
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
+    o = (struct job_options){.given = GIVEN(DEADLINE), .deadline_ms = 5000};
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
 }
 
 static void without_backoff_it_runs_again_at_once(void **state)
@@ -139,6 +181,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
         T(each_kind_of_backoff_has_its_times),
+        T(a_base_above_the_default_cap_is_the_cap),
+        T(a_job_cannot_expire_after_its_deadline),
         T(without_backoff_it_runs_again_at_once),
         T(jitter_only_adds_and_stays_below_its_part),
         T(a_longest_time_and_factor_overflow_nothing),

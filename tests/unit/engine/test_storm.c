@@ -66,6 +66,8 @@ static void storm_add(struct storm *s)
     if (below(s, 8) == 0) {
         o.given |= GIVEN(TIMEOUT);
         o.timeout_ms = 1 + below(s, 4000);
+        if (o.timeout_ms > o.deadline_ms && o.deadline_ms > 0)
+            o.timeout_ms = o.deadline_ms;
     }
     if (below(s, 5) == 0) {
         o.given |= GIVEN(UNIQUE);
