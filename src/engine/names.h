@@ -84,8 +84,8 @@ MUST_USE bool owner_load_live(struct engine *e, uint32_t first,
 /* May this owner add `n` jobs now, and have `more` than before? owner_added()
  * when they are. */
 MUST_USE enum err owner_admits(struct engine *e, struct owner *o, uint32_t n,
-                               uint32_t more,
-                               struct now now, struct errbuf *err);
+                               uint32_t more, struct now now,
+                               struct errbuf *err);
 void owner_added(struct owner *o, uint32_t n, struct now now);
 
 /* --- breaker.c: handlers that fail too often ------------------------------ */
