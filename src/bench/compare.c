@@ -156,6 +156,9 @@ static enum err measure(struct compare *c, enum side side, struct shape *s,
     enum err rc = load_run(&w, &r, e);
     if (rc == ERR_OK && r.errors > 0)
         rc = err_set(e, ERR_STATE, "%s", r.first_error);
+    if (rc == ERR_OK && r.timed_out)
+        rc = err_set(e, ERR_STATE, "the time was up after %llu jobs",
+                     (unsigned long long)r.done);
     if (rc == ERR_OK) {
         s->side[side].rate[c->rounds] = result_rate(&r);
         s->side[side].p99_ms[c->rounds] =

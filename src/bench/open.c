@@ -273,7 +273,7 @@ static void record_missing(struct loop *l, enum latency what, uint64_t refused,
             record(l, what, l->now_us, due_us(l, n));
 }
 
-static int by_time(const void *a, const void *b)
+static int earlier(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -289,7 +289,7 @@ static uint64_t count_due(struct loop *l, uint64_t to_be_sent)
     if (l->w->mix == MIX_DELAYED) {
         while (l->due.len < to_be_sent)
             (void)delayed_ms(l, due_us(l, l->due.len));
-        qsort(l->due.at + l->due.head, l->due.len, sizeof(*l->due.at), by_time);
+        qsort(l->due.at + l->due.head, l->due.len, sizeof(*l->due.at), earlier);
     }
     uint64_t most = l->w->mix == MIX_DELAYED ? l->due.len : l->wanted;
     while (n < most && late_at(l, n) <= wall_us)
