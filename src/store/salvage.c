@@ -42,6 +42,7 @@ struct salvage {
     struct rocks_base from, to;
     rocksdb_writebatch_t *batch;
     uint64_t kept, gaps;
+    bool has_base;
 };
 
 static void tell(const struct salvage *s, const char *fmt, ...)
@@ -330,16 +331,11 @@ static enum err open_mended(struct salvage *s, struct errbuf *e)
 static enum err salvage_base(struct salvage *s, uint64_t *applied,
                              struct errbuf *e)
 {
-    bool found;
     enum err rc = go_on_with_whole(s, s->base, e);
     if (rc == ERR_OK)
-        rc = rocks_base_find(s->dir, &found, e);
-    if (rc != ERR_OK)
-        return rc;
-    if (!found) {
-        tell(s, "base: there is none, so the log has everything");
-        return ERR_OK;
-    }
+        rc = rocks_base_find(s->dir, &s->has_base, e);
+    if (rc != ERR_OK || !s->has_base)
+        return rc; /* what that means the log's first index says */
     rc = open_mended(s, e);
     bool repaired = rc != ERR_OK;
     if (repaired)
@@ -430,6 +426,19 @@ static enum err keep_beginning(struct salvage *s, struct errbuf *e)
     return ERR_OK;
 }
 
+/* A new directory has no base yet, and its log begins at index 1. One that
+ * begins later has let go of what was in a base. */
+static void tell_no_base(const struct salvage *s, uint64_t log_first)
+{
+    if (log_first <= 1)
+        tell(s, "base: there is none, so the log has everything");
+    else
+        tell(s,
+             "base: there is none, and the log begins at index %llu: all that "
+             "was in the base is lost",
+             (unsigned long long)log_first);
+}
+
 /* Damage behind the base's end leaves what is before it. Damage below that end
  * is no loss: the base has it, and what follows is good. */
 static enum err salvage_log(struct salvage *s, uint64_t applied,
@@ -445,9 +454,11 @@ static enum err salvage_log(struct salvage *s, uint64_t applied,
     /* A folder without anything in it is no log either. */
     bool empty = rc == ERR_OK && check.segments == 0;
     bool readable = (rc == ERR_OK || rc == ERR_CORRUPT) && !empty;
+    if (!s->has_base && readable)
+        tell_no_base(s, check.first);
     if (readable && check.last >= applied && check.first <= applied + 1)
         return keep_beginning(s, e);
-    if (readable && check.damaged_index == 0)
+    if (readable && check.damaged_index == 0 && s->has_base)
         tell(s, "log: the base ends at index %llu, so they do not meet",
              (unsigned long long)applied);
     return begin_log(s, applied + 1, e);

@@ -180,12 +180,15 @@ static void a_copy_that_fails_leaves_nothing(void **state)
 struct told {
     unsigned lines;
     bool lost;
+    char text[4096];
 };
 
 static void tell(void *ud, const char *line)
 {
     struct told *t = ud;
     t->lines++;
+    size_t len = strlen(t->text);
+    snprintf(t->text + len, sizeof(t->text) - len, "%s\n", line);
     if (strstr(line, "lost") != NULL || strstr(line, "set aside") != NULL)
         t->lost = true;
 }
@@ -595,6 +598,53 @@ static void a_base_without_its_manifest_is_repaired(void **state)
     assert_int_equal(count_rows(p), ROWS + 100);
 }
 
+/* The base is gone, and the log has let go of what was in it. */
+static void a_log_that_begins_later_is_not_everything(void **state)
+{
+    struct place *p = *state;
+    struct told told = {0};
+    struct log_check check;
+    struct errbuf e;
+    char base[96], log[96], aside[112], line[256];
+    p->o.log_segment_bytes = 256 << 10;
+    fill(p);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    assert_int_equal(log_verify(log, &check, NULL, NULL, &e), ERR_OK);
+    assert_true(check.first > 1);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    remove_tree(base);
+    salvaged(p, &told);
+    snprintf(line, sizeof(line),
+             "base: there is none, and the log begins at index %llu: all that "
+             "was in the base is lost\n",
+             (unsigned long long)check.first);
+    if (strstr(told.text, line) == NULL || strstr(told.text, "everything"))
+        fail_msg("%s", told.text);
+    snprintf(aside, sizeof(aside), "%s.damaged", log);
+    assert_int_equal(access(aside, F_OK), 0);
+    load(p);
+    assert_int_equal(count_rows(p), 0);
+}
+
+static void a_log_from_the_first_index_on_is_everything(void **state)
+{
+    struct place *p = *state;
+    struct told told = {0};
+    char base[96];
+    load(p);
+    put(p, 1, 1, true);
+    commit(p);
+    wait_durable(p);
+    store_abandon(&p->s);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    remove_tree(base);
+    salvaged(p, &told);
+    if (told.lost || strstr(told.text, "so the log has everything") == NULL)
+        fail_msg("%s", told.text);
+    load(p);
+    assert_int_equal(count_rows(p), 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_place, remove_place)
 
 int main(void)
@@ -612,6 +662,8 @@ int main(void)
         TEST(a_missing_current_is_named_without_tables_too),
         TEST(a_lost_log_is_replaced_on_request_only),
         TEST(an_empty_log_is_replaced_too),
+        TEST(a_log_that_begins_later_is_not_everything),
+        TEST(a_log_from_the_first_index_on_is_everything),
         TEST(a_damaged_log_keeps_its_good_beginning),
         TEST(damage_below_the_end_of_the_base_costs_nothing),
         TEST(what_was_salvaged_can_be_salvaged_again),
