@@ -6,7 +6,9 @@
  * 2. Churns: a new job at the tail, the oldest of its queue acknowledged, so
  *    that every row that dies is an old one and reaches the base as a
  *    tombstone; the head is looked up from its lower bound all the while.
- * 3. Leaves as kill -9 does, starts again; looks for the head; leaves cleanly,
+ * 3. In the middle of it leaves as kill -9 does and starts again: rate and head
+ *    of the second half are those of a queue whose tombstones were reopened.
+ * 4. Leaves as kill -9 does, starts again; looks for the head; leaves cleanly,
  *    starts again.
  */
 #include <inttypes.h>
@@ -174,11 +176,12 @@ static void fill(uint64_t jobs)
            (double)jobs * 1e6 / (double)(clock_mono_us() - begin));
 }
 
-static void churn(uint64_t jobs, uint64_t count)
+/* The jobs from `from` to before `to` of those that go through. */
+static void churn(const char *what, uint64_t jobs, uint64_t from, uint64_t to)
 {
     double worst = 0, sum = 0;
     uint64_t begin = clock_mono_us(), looks = 0;
-    for (uint64_t n = 0; n < count; n++) {
+    for (uint64_t n = from; n < to; n++) {
         add(jobs + n);
         end(n);
         if (n % TICK_JOBS != TICK_JOBS - 1)
@@ -194,20 +197,40 @@ static void churn(uint64_t jobs, uint64_t count)
     tick();
     printf("%-24s %.0f jobs/s through a queue of %" PRIu64
            "; head found in %.1f us (mean), %.0f us (worst)\n",
-           "churn", (double)count * 1e6 / (double)(clock_mono_us() - begin),
+           what, (double)(to - from) * 1e6 / (double)(clock_mono_us() - begin),
            jobs, looks == 0 ? 0 : sum / (double)looks, worst);
+}
+
+static void look_for_head(uint64_t want)
+{
+    double once = head(want);
+    printf("%-24s head found in %.1f us, again %.1f us\n", "", once,
+           head(want));
+}
+
+static void first_half(uint64_t jobs, uint64_t count)
+{
+    start("new");
+    fill(jobs);
+    churn("churn, first half", jobs, 0, count / 2);
+}
+
+static void second_half(uint64_t jobs, uint64_t count)
+{
+    start("reopened in the middle");
+    look_for_head(count / 2);
+    churn("churn, second half", jobs, count / 2, count);
 }
 
 /* In a process of its own, so that what it leaves is what kill -9 leaves, and
  * the memory of the next start is its own. */
-static void load_and_die(uint64_t jobs, uint64_t count)
+static void run_and_die(void (*run)(uint64_t jobs, uint64_t count),
+                        uint64_t jobs, uint64_t count)
 {
     int status;
     pid_t pid = fork();
     if (pid == 0) {
-        start("new");
-        fill(jobs);
-        churn(jobs, count);
+        run(jobs, count);
         fflush(stdout);
         _exit(0);
     }
@@ -232,17 +255,16 @@ int main(int argc, char **argv)
     options.dir = argv[1];
     options.log_sync = LOG_NO; /* the disk is not what is measured */
     options.on_wake = wake;
-    load_and_die(jobs, count);
+    run_and_die(first_half, jobs, count);
+    run_and_die(second_half, jobs, count);
     start("after kill -9");
-    printf("%-24s head found in %.1f us, again %.1f us\n", "", head(count),
-           head(count));
+    look_for_head(count);
     uint64_t begin = clock_mono_us();
     store_close(&s);
     printf("%-24s %.0f ms\n", "clean stop",
            (double)(clock_mono_us() - begin) / 1e3);
     start("after a clean stop");
-    printf("%-24s head found in %.1f us, again %.1f us\n", "", head(count),
-           head(count));
+    look_for_head(count);
     store_close(&s);
     close(wake_fd);
     return 0;
