@@ -98,6 +98,8 @@ void wait_wake(struct engine *e, struct queue *q, struct handler *h,
                uint64_t n);
 void wait_job_ended(struct engine *e, const struct id *id,
                     enum job_state state);
+/* Does it stand in line, anywhere? Looks at all who do. */
+bool wait_worker(const struct engine *e, struct slice name);
 void waits_init(struct engine *e);
 void waits_free(struct engine *e);
 

@@ -73,6 +73,8 @@ void sessions_free(struct engine *e);
 /* --- worker.c: registered workers ----------------------------------------- */
 
 void worker_seen(struct engine *e, struct worker *w, struct now now);
+/* For jobs, by this name: that is a sign of life. */
+void worker_asks(struct engine *e, struct slice name, struct now now);
 void worker_release(struct engine *e, struct worker *w);
 bool worker_draining(struct engine *e, struct slice name);
 bool worker_step(struct engine *e, struct now now, uint32_t ops);

@@ -448,6 +448,7 @@ enum err engine_lease(struct engine *e, struct gather *g,
     enum err rc = examine(e, p, &want, err);
     if (rc != ERR_OK)
         return rc;
+    worker_asks(e, p->worker, now);
     if (p->idempotency.len > 0) {
         rc = same_again(e, g, p, now, fn, ud, err);
         if (rc != ERR_NOTFOUND)

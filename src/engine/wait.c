@@ -158,6 +158,20 @@ void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
     wake_behind(e, q, h, n, 0);
 }
 
+bool wait_worker(const struct engine *e, struct slice name)
+{
+    for (uint32_t i = 0; i < e->queues_n; i++) {
+        if (e->queues[i] == NULL)
+            continue;
+        LIST_FOR (it, &e->queues[i]->waiters) {
+            const struct wait *w = CONTAINER_OF(it, struct spot, in)->wait;
+            if (slice_eq(slice_of(w->worker, w->worker_len), name))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The wake-up of `wait` goes to the next whose turn came after `turn`. A queue
  * whose jobs are still being sifted wakes somebody by itself. */
 static void hand_on(struct engine *e, const struct wait *wait, uint64_t turn)

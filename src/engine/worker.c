@@ -49,6 +49,15 @@ void worker_seen(struct engine *e, struct worker *w, struct now now)
     list_append(&e->workers_seen, &w->by_seen);
 }
 
+void worker_asks(struct engine *e, struct slice name, struct now now)
+{
+    struct worker *w = NULL;
+    if (name.len > 0 && !list_empty(&e->workers_seen))
+        w = worker_find(e, name);
+    if (w != NULL)
+        worker_seen(e, w, now);
+}
+
 static void enlist(struct engine *e, struct worker *w, struct now now)
 {
     w->registered = true;
@@ -253,12 +262,16 @@ uint64_t worker_next_ms(const struct engine *e)
 bool worker_step(struct engine *e, struct now now, uint32_t ops)
 {
     while (worker_next_ms(e) <= now.mono_ms) {
+        struct worker *w =
+            CONTAINER_OF(list_first(&e->workers_seen), struct worker, by_seen);
         if (ops-- == 0)
             return true;
-        forget(
-            e,
-            CONTAINER_OF(list_first(&e->workers_seen), struct worker, by_seen),
-            now);
+        /* Forgotten, it would get jobs again. */
+        if (w->set.draining != 0 &&
+            (w->leases_n > 0 || wait_worker(e, w->name)))
+            worker_seen(e, w, now);
+        else
+            forget(e, w, now);
     }
     return false;
 }

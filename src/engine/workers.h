@@ -1,11 +1,12 @@
 /* Workers: named processes that lease. A worker is known while it has leases;
  * WORKER.BEAT registers it, with what it says about itself, until it has been
- * silent for config.worker_forget_ms. Its leases are no matter of that: those
- * of a silent worker expire by themselves.
+ * silent for config.worker_forget_ms: no beat, and no request for jobs. Its
+ * leases are no matter of that: those of a silent worker expire by themselves.
  *
  * A draining worker gets no new leases; it learns of it by the reply to its
- * next beat. What it said and the drain survive a restart, in its row (`named`,
- * written when something changes, not with each beat).
+ * next beat. It is not forgotten while it has leases or stands in line. What it
+ * said and the drain survive a restart, in its row (`named`, written when
+ * something changes, not with each beat).
  */
 #ifndef ENGINE_WORKERS_H
 #define ENGINE_WORKERS_H

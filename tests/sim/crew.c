@@ -108,6 +108,12 @@ void crew_drain(struct crew *c, uint32_t worker, bool drain, struct now now)
     c->drains[worker] = (struct drain){drain, now.mono_ms};
 }
 
+void crew_asked(struct crew *c, uint32_t worker, struct now now)
+{
+    if (crew_drains(c, worker, now) == DRAINS)
+        crew_drain(c, worker, true, now);
+}
+
 void crew_beat(struct crew *c, uint32_t worker, bool drains, struct now now)
 {
     UNDO_SAVE(c->undo, &c->drains[worker]);

@@ -45,6 +45,8 @@ bool crew_back(const struct crew *c, uint32_t session);
 /* --- workers ------------------------------------------------------------- */
 
 void crew_drain(struct crew *c, uint32_t worker, bool drain, struct now now);
+/* It asked for jobs, which is a sign of life. */
+void crew_asked(struct crew *c, uint32_t worker, struct now now);
 /* It was told whether it drains. */
 void crew_beat(struct crew *c, uint32_t worker, bool drains, struct now now);
 enum crew_drains { DRAINS_NOT, DRAINS_MAYBE, DRAINS };

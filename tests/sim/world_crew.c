@@ -315,6 +315,7 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
             named(words[2], sizeof(words[2]), "lease", op->request);
     op->again_n = 0;
     enum err rc = engine_lease(w->engine, op->gather, p, w->now, fn, ud, &w->e);
+    crew_asked(w->crew, op->worker - 1u, w->now);
     if (rc == ERR_PENDING)
         return rc;
     judge(w, op, rc, alive);

@@ -130,6 +130,44 @@ static void a_silent_worker_is_forgotten_and_its_leases_expire(void **state)
     assert_int_equal(view(r, "w", &v), ERR_NOTFOUND);
 }
 
+static void a_draining_worker_that_asks_or_works_is_not_forgotten(void **state)
+{
+    struct rig *r = *state;
+    struct worker_view v;
+    beat(r, "a");
+    beat(r, "b");
+    beat(r, "c");
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {.queues = &q,
+                             .queues_n = 1,
+                             .count = 1,
+                             .worker = SLICE_LIT("c"),
+                             .lease_ms = 700000};
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    struct note in_line = {.w = {.wake = noted}};
+    p.worker = SLICE_LIT("b");
+    assert_true(engine_wait_lease(r->engine, &in_line.w, &p));
+    drain(r, "a", true);
+    drain(r, "b", true);
+    drain(r, "c", true);
+    rig_add(r, "q", "y", NULL);
+    rig_pass(r, 599999);
+    assert_int_equal(lease_as(r, "a"), ERR_EMPTY);
+    rig_pass(r, 1);
+    rig_pass(r, 599998);
+    assert_int_equal(lease_as(r, "a"), ERR_EMPTY);
+    assert_int_equal(view(r, "c", &v), ERR_OK);
+    rig_pass(r, 600000);
+    assert_int_equal(view(r, "a", &v), ERR_NOTFOUND);
+    assert_int_equal(view(r, "b", &v), ERR_OK);
+    assert_int_equal(in_line.woken, 0);
+    assert_int_equal(view(r, "c", &v), ERR_NOTFOUND);
+    engine_unwait(r->engine, &in_line.w);
+    rig_pass(r, 600000);
+    assert_int_equal(view(r, "b", &v), ERR_NOTFOUND);
+}
+
 static void a_forgotten_worker_keeps_its_leases(void **state)
 {
     struct rig *r = *state;
@@ -158,6 +196,7 @@ int main(void)
         T(a_draining_worker_gets_no_leases_also_after_a_start),
         T(one_in_line_is_passed_over_while_it_drains),
         T(a_silent_worker_is_forgotten_and_its_leases_expire),
+        T(a_draining_worker_that_asks_or_works_is_not_forgotten),
         T(a_forgotten_worker_keeps_its_leases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
