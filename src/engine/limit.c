@@ -370,7 +370,7 @@ struct limit *limit_in_the_way(struct engine *e, struct job *j, struct now now)
         limit_refresh(e, l);
         struct rate_paid paid = limit_paid(l, now);
         if (!has_room(l) || l->closed_ms > now.wall_ms ||
-            !rate_fits(&l->rate, paid.tat_us, 1, now.wall_ms))
+            !rate_fits(&l->rate, paid.tat_us, n.cost, now.wall_ms))
             return l;
     }
     return NULL;

@@ -186,8 +186,9 @@ static inline bool limit_is_gate(struct slice name)
 /* A name that a job or a worker may give. */
 MUST_USE enum err limit_name_check(struct slice name, struct errbuf *err);
 MUST_USE enum err rate_check(const struct rate *r, struct errbuf *err);
-void limit_view_of(struct engine *e, struct limit *l, struct now now,
-                   struct limit_view *v);
+/* As it looks to what costs so much. */
+void limit_view_of(struct engine *e, struct limit *l, uint32_t cost,
+                   struct now now, struct limit_view *v);
 
 /* --- park.c: where those stand that must wait ----------------------------- */
 

@@ -205,8 +205,8 @@ void engine_limits(struct engine *e, limit_rule_fn fn, void *ud)
     }
 }
 
-void limit_view_of(struct engine *e, struct limit *l, struct now now,
-                   struct limit_view *v)
+void limit_view_of(struct engine *e, struct limit *l, uint32_t cost,
+                   struct now now, struct limit_view *v)
 {
     limit_refresh(e, l);
     v->name = l->name;
@@ -218,7 +218,7 @@ void limit_view_of(struct engine *e, struct limit *l, struct now now,
     v->reserved = l->reserved;
     v->closed_ms = l->closed_ms > now.wall_ms ? l->closed_ms : 0;
     struct rate_paid paid = limit_paid(l, now);
-    uint64_t at = rate_fits_ms(&l->rate, paid.tat_us, 1);
+    uint64_t at = rate_fits_ms(&l->rate, paid.tat_us, cost);
     if (l->closed_ms > at)
         at = l->closed_ms;
     v->opens_ms = at > now.wall_ms ? at : 0;
@@ -256,7 +256,7 @@ enum err engine_limit(struct engine *e, struct slice name, struct now now,
         v->room = s.rate.n == 0 ? UINT64_MAX : s.rate.burst;
         return ERR_OK;
     }
-    limit_view_of(e, l, now, v);
+    limit_view_of(e, l, 1, now, v);
     return ERR_OK;
 }
 

@@ -156,11 +156,12 @@ static void estimate_limited(const struct limit_view *s, struct now now,
         v->start_estimate_ms = (int64_t)ms;
 }
 
-static void why_limit(struct engine *e, struct limit *l, struct now now,
-                      struct why_view *v)
+static void why_limit(struct engine *e, struct limit *l, const struct job *j,
+                      struct now now, struct why_view *v)
 {
     struct limit_view s = {0};
-    limit_view_of(e, l, now, &s);
+    /* A queue counts starts, whatever they cost. */
+    limit_view_of(e, l, l->queue != NULL ? 1 : j->cost, now, &s);
     v->changes_ms = s.opens_ms;
     estimate_limited(&s, now, v);
     if (s.full && l->queue == NULL)
@@ -227,13 +228,13 @@ static void why_ready(struct engine *e, struct job *j, bool waited,
                 j->handler->name, "the breaker of handler %.*s is %s",
                 SHOWN(j->handler->name), breaker_state_name(breaker));
     else if (j->parked != NULL && !j->parked->limit->open)
-        why_limit(e, j->parked->limit, now, v);
+        why_limit(e, j->parked->limit, j, now, v);
     else if (q->gate != NULL && !limit_admits(e, q->gate, 1, now))
-        why_limit(e, q->gate, now, v);
+        why_limit(e, q->gate, j, now, v);
     else if (job_limited(e, j) && (full = limit_in_the_way(e, j, now)) != NULL)
-        why_limit(e, full, now, v); /* under which it will be moved */
+        why_limit(e, full, j, now, v); /* under which it will be moved */
     else if (j->parked != NULL)
-        why_limit(e, j->parked->limit, now, v);
+        why_limit(e, j->parked->limit, j, now, v);
     else if (line.before == 0 && line.exact && q->waiters_n == 0)
         say_why(v, "no worker", q->name,
                 "it is the next of queue %.*s; no worker waits for it",
