@@ -31,7 +31,7 @@ const struct command cmd_limit_del = {
     .name = "LIMIT.DEL",
     .group = "limits",
     .summary = "Delete a rule; the names that it had may go on by the next "
-               "rule that matches them.",
+               "rule that matches them. A name that a worker closed opens.",
     .since = "0.1",
     .reply = "1, or 0 if there was no such rule",
     .flags = CMD_WRITE | CMD_FAST,

@@ -8,6 +8,7 @@ struct limit_set_args {
     struct slice pattern, rate;
     uint32_t concurrency;
     uint64_t burst;
+    bool open;
 };
 #define CMD_ARGS struct limit_set_args
 
@@ -17,10 +18,12 @@ static enum err set_exec(struct cmd_ctx *c)
     struct limit_rule s = {.has_concurrency = cmd_given(c, "CONCURRENCY"),
                            .has_rate = cmd_given(c, "RATE"),
                            .has_burst = cmd_given(c, "BURST"),
+                           .open = a->open,
                            .concurrency = a->concurrency};
-    if (!s.has_concurrency && !s.has_rate && !s.has_burst)
+    if (!s.has_concurrency && !s.has_rate && !s.has_burst && !s.open)
         return err_set(&c->e, ERR_SYNTAX,
-                       "LIMIT.SET: nothing to set: CONCURRENCY, RATE or BURST");
+                       "LIMIT.SET: nothing to set: CONCURRENCY, RATE, BURST "
+                       "or OPEN");
     if (s.has_rate) {
         enum err rc = rate_parse(c, "RATE", a->rate, &s.rate);
         if (rc != ERR_OK)
@@ -48,6 +51,9 @@ static const struct opt opts[] = {
     {"BURST", OPT(U64, burst),
      "starts at once after a rest; default: a tenth of RATE", .value = "n",
      .min = 1, .max = BURST_MAX},
+    {"OPEN", OPT(FLAG, open),
+     "of a name, not of a pattern: what a worker closed with JOB.NACK is open "
+     "again; alone it makes no rule"},
     {0},
 };
 

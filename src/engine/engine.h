@@ -627,6 +627,7 @@ MUST_USE enum err engine_queue_set(struct engine *e, struct slice queue,
 struct limit_rule {
     struct slice pattern;
     bool has_concurrency, has_rate, has_burst; /* to set */
+    bool open; /* what a worker closed by this name, which is no pattern */
     uint32_t concurrency;
     struct rate rate;
 };
@@ -636,7 +637,8 @@ struct limit_rule {
 MUST_USE enum err engine_limit_set(struct engine *e, struct slice pattern,
                                    const struct limit_rule *set, struct now now,
                                    struct errbuf *err);
-/* Errors: ERR_NOTFOUND. */
+/* The rule goes, and what a worker closed by this name opens, also if there is
+ * no such rule. Errors: ERR_NOTFOUND. */
 MUST_USE enum err engine_limit_del(struct engine *e, struct slice pattern,
                                    struct now now, struct errbuf *err);
 typedef void (*limit_rule_fn)(void *ud, const struct limit_rule *r);

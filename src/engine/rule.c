@@ -128,15 +128,32 @@ enum err rate_check(const struct rate *r, struct errbuf *err)
     return ERR_OK;
 }
 
+/* What a worker closed. */
+static void open_name(struct engine *e, struct slice name, struct now now)
+{
+    struct limit *l = limit_find(e, name);
+    if (l == NULL || l->closed_ms == 0)
+        return;
+    l->closed_ms = 0;
+    limit_dirty(e, l);
+    limit_settle(e, l, now);
+}
+
 enum err engine_limit_set(struct engine *e, struct slice pattern,
                           const struct limit_rule *set, struct now now,
                           struct errbuf *err)
 {
     struct key k;
     enum err rc = limit_name_check(pattern, err);
-    (void)now;
+    if (rc == ERR_OK && set->open && literal_of(pattern) < KEY_NAME_MAX)
+        rc = err_set(err, ERR_SYNTAX, "OPEN is for a name, not for a pattern");
     if (rc != ERR_OK)
         return rc;
+    if (!set->has_concurrency && !set->has_rate && !set->has_burst) {
+        if (set->open)
+            open_name(e, pattern, now);
+        return ERR_OK;
+    }
     struct rule *r = rule_find(e, pattern);
     struct rec_rule rec = r == NULL ? (struct rec_rule){0} : r->set;
     if (set->has_concurrency)
@@ -162,6 +179,8 @@ enum err engine_limit_set(struct engine *e, struct slice pattern,
                                     key_named(&k, NAMED_LIMIT, pattern),
                                     rec_rule_size(&rec), false));
     limits_changed(e);
+    if (set->open)
+        open_name(e, pattern, now);
     return ERR_OK;
 }
 
@@ -169,7 +188,7 @@ enum err engine_limit_del(struct engine *e, struct slice pattern,
                           struct now now, struct errbuf *err)
 {
     struct key k;
-    (void)now;
+    open_name(e, pattern, now);
     for (uint32_t i = 0; i < e->rules_n; i++) {
         struct rule *r = e->rules[i];
         if (!slice_eq(r->pattern, pattern))

@@ -17,16 +17,21 @@ static struct slice usage_of(const struct act *a)
                              : SLICE_EMPTY;
 }
 
+/* What its holder says of a name is true whatever becomes of the job. */
+static void close_name(struct engine *e, const struct nack_params *p,
+                       struct now now)
+{
+    struct errbuf err;
+    if (p == NULL || p->close.len == 0)
+        return;
+    enum err rc = engine_limit_close(e, p->close, p->close_ms, now, &err);
+    ASSERT(rc == ERR_OK); /* examined before */
+}
+
 static void act_on(struct engine *e, struct gather *g, const struct act *a,
                    struct job *j, struct now now)
 {
     struct outcome o = {.verb = a->verb, .usage = usage_of(a)};
-    if (a->nack != NULL && a->nack->close.len > 0) {
-        struct errbuf err;
-        enum err rc =
-            engine_limit_close(e, a->nack->close, a->nack->close_ms, now, &err);
-        ASSERT(rc == ERR_OK); /* examined before */
-    }
     switch (a->verb) {
     case VERB_ACK:
         o.result = a->ack->result;
@@ -139,6 +144,7 @@ static enum err for_each(struct engine *e, struct gather *g,
             rc = prepare(e, NULL, a, &tokens[i], &j, err);
         }
         if (rc == ERR_OK) {
+            close_name(e, a->nack, now);
             if (!cancelled(e, g, a, j, now))
                 act_on(e, g, a, j, now);
         } else if (rc == ERR_BUSY) {

@@ -8,4 +8,12 @@ start_server {tags {limits}} {
         wait_for {[llength [r job.lease q]] == 1}
         assert_equal 1 [llength [r job.lease q COUNT 9]]
     }
+    test {LIMIT.DEL opens what a worker closed} {
+        r job.addm closed 2 a b LIMIT b
+        r job.nack [lease_token closed] PERMANENT CLOSE b UNTIL \
+            2100-01-01T00:00:00Z
+        assert_equal {} [r job.lease closed]
+        assert_equal 0 [r limit.del b]
+        wait_for {[llength [r job.lease closed]] == 1}
+    }
 }

@@ -39,6 +39,28 @@ start_server {tags {limits}} {
         r job.ack [dict get [lindex $got 0] token]
         wait_for {[llength [r job.lease d]] == 1}
     }
+    test {a looser rate does not wait for what was owed} {
+        r limit.set hourly RATE 1/1h
+        r job.addm h 2 a b LIMIT hourly
+        assert_equal 1 [llength [r job.lease h COUNT 2]]
+        set c [client]
+        $c send job.lease h BLOCK 0
+        wait_for {[dict get [r queue.info h] waiters] == 1}
+        r limit.set hourly RATE 1000/1s
+        assert_equal b [dict get [lindex [$c read] 0] payload]
+    }
+    test {what a worker closed too long can be opened} {
+        r job.addm o 2 a b LIMIT shut
+        set token [lease_token o]
+        r job.nack $token PERMANENT CLOSE shut UNTIL 2100-01-01T00:00:00Z
+        assert_equal {} [r job.lease o]
+        set c [client]
+        $c send job.lease o BLOCK 0
+        wait_for {[dict get [r queue.info o] waiters] == 1}
+        assert_error "ERR OPEN is for a name*" {r limit.set shut* OPEN}
+        assert_equal OK [r limit.set shut OPEN]
+        assert_equal b [dict get [lindex [$c read] 0] payload]
+    }
     test {what makes no sense is refused} {
         assert_error "ERR*nothing to set*" {r limit.set x}
         assert_error "ERR*RATE*100/1s*" {r limit.set x RATE fast}

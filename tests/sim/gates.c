@@ -171,6 +171,12 @@ void gates_close(struct gates *g, uint32_t gate, uint64_t until_ms)
         g->at[gate].closed_ms = until_ms;
 }
 
+void gates_open(struct gates *g, uint32_t gate)
+{
+    UNDO_SAVE(g->undo, &g->at[gate].closed_ms);
+    g->at[gate].closed_ms = 0;
+}
+
 void gates_pause_queue(struct gates *g, uint32_t queue, bool paused)
 {
     UNDO_SAVE(g->undo, &g->queue_paused[queue]);

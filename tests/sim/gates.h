@@ -56,6 +56,7 @@ void gates_rule_gone(struct gates *g, uint32_t pattern);
 /* Of a queue or an owner. */
 void gates_bound(struct gates *g, uint32_t gate, const struct gate_set *set);
 void gates_close(struct gates *g, uint32_t gate, uint64_t until_ms);
+void gates_open(struct gates *g, uint32_t gate);
 void gates_pause_queue(struct gates *g, uint32_t queue, bool paused);
 void gates_pause_handler(struct gates *g, uint32_t handler, bool paused);
 /* The queue was dropped, with all that was said about it. */

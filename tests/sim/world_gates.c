@@ -2,6 +2,7 @@
 #include "world_impl.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/handlers.h"
 #include "util/assert.h"
@@ -104,6 +105,9 @@ static enum err del_rule(struct world *w, uint32_t p)
         violate(w, NULL, "a rule is there, or is not, against what was said");
     if (rc == ERR_OK)
         gates_rule_gone(w->gates, p);
+    for (uint32_t i = 0; i < GATE_NAMES; i++)
+        if (strcmp(gates_name(i), gates_pattern(p)) == 0)
+            gates_open(w->gates, i);
     return rc == ERR_NOTFOUND ? ERR_OK : rc;
 }
 
@@ -150,6 +154,18 @@ static enum err close_name(struct world *w)
     return rc;
 }
 
+static enum err open_name(struct world *w)
+{
+    uint32_t i = (uint32_t)rng_below(&w->rng, GATE_NAMES);
+    struct limit_rule r = {.open = true};
+    trace(w, "  %s is opened", gates_name(i));
+    enum err rc = engine_limit_set(w->engine, slice_str(gates_name(i)), &r,
+                                   w->now, &w->e);
+    if (rc == ERR_OK)
+        gates_open(w->gates, i);
+    return rc;
+}
+
 static enum err pause_queue(struct world *w, uint32_t q, bool paused)
 {
     trace(w, "  queue %s paused: %d", world_queue(w, q), paused);
@@ -182,7 +198,7 @@ enum err gates_run(struct world *w)
     if (r < 45)
         return del_rule(w, (uint32_t)rng_below(&w->rng, GATE_PATTERNS));
     if (r < 55)
-        return close_name(w);
+        return chance(w, 700) ? close_name(w) : open_name(w);
     if (r < 65) {
         draw_set(w, true, &set);
         return bound_queue(w, q, &set);

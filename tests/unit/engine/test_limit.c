@@ -257,6 +257,83 @@ static void a_closed_name_is_not_opened_by_who_closes_it_for_less(void **state)
     assert_int_equal(rig_lease(r, "q", 10), 3);
 }
 
+static void close_name(struct rig *r, const char *name, uint64_t ms)
+{
+    struct nack_params p = {.tokens = &r->token[0],
+                            .n = 1,
+                            .snooze = true,
+                            .close = slice_str(name),
+                            .close_ms = r->now.wall_ms + ms};
+    assert_int_equal(rig_nack_with(r, p), ERR_OK);
+}
+
+static void who_is_told_to_stop_may_close_a_name(void **state)
+{
+    struct rig *r = *state;
+    struct manage_params cancel = {.verb = MANAGE_CANCEL};
+    struct id id = add_named(r, "q", "api", NULL);
+    add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_manage(r, cancel, &id, 1), ERR_OK);
+    close_name(r, "api", 30000);
+    assert_int_equal(rig_state(r, id), JOB_CANCELLED);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    assert_int_equal(limit(r, "api").closed_ms, r->now.wall_ms + 30000);
+}
+
+static void what_was_closed_too_long_can_be_opened(void **state)
+{
+    struct rig *r = *state;
+    struct limit_rule open = {.open = true};
+    for (int i = 0; i < 3; i++)
+        add_named(r, "q", "api", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    close_name(r, "api", 3600 * 1000);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    assert_int_equal(
+        engine_limit_set(r->engine, SLICE_LIT("api*"), &open, r->now, &r->err),
+        ERR_SYNTAX);
+    assert_int_equal(
+        engine_limit_set(r->engine, SLICE_LIT("api"), &open, r->now, &r->err),
+        ERR_OK);
+    rig_step(r);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_restart(r);
+    rig_pass(r, 0);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(limit(r, "api").closed_ms, 0);
+    assert_int_equal(limit(r, "api").pattern.len, 0); /* it made no rule */
+    close_name(r, "api", 3600 * 1000);
+    assert_int_equal(
+        engine_limit_del(r->engine, SLICE_LIT("api"), r->now, &r->err),
+        ERR_NOTFOUND);
+    rig_step(r);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+}
+
+static void a_costly_job_tells_that_its_rate_is_used_up(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(COST),
+                            .limits = {SLICE_LIT("api")},
+                            .limits_n = 1,
+                            .cost = 3};
+    set_rule(r, "api", 0, 5, 1000, 5);
+    rig_add(r, "q", "x", &o);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    o.cost = 5;
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_true(slice_is(why(r, id).reason, "rate"));
+    assert_int_equal(why(r, id).changes_ms, r->now.wall_ms + 600);
+    /* One that is ready, and has to be moved yet. */
+    rig_pass(r, 600);
+    struct id next = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_pass(r, 300);
+    assert_true(slice_is(why(r, next).reason, "rate"));
+    assert_int_equal(why(r, next).changes_ms, r->now.wall_ms + 700);
+}
+
 static void a_job_with_two_names_needs_both(void **state)
 {
     struct rig *r = *state;
@@ -1051,6 +1128,9 @@ int main(void)
         T(cost_takes_as_much_of_the_rate),
         T(a_worker_may_close_a_name_for_a_while),
         T(a_closed_name_is_not_opened_by_who_closes_it_for_less),
+        T(who_is_told_to_stop_may_close_a_name),
+        T(what_was_closed_too_long_can_be_opened),
+        T(a_costly_job_tells_that_its_rate_is_used_up),
         T(a_job_with_two_names_needs_both),
         T(a_job_that_met_eight_full_names_reserves),
         T(a_queue_has_concurrency_and_rate_of_its_own),
