@@ -43,6 +43,10 @@
 #define STUCK_MS 12000 /* RocksDB looks for space every 5 s */
 #define BATCH_IDLE_MAX 10
 
+/* So long a stop goes on applying. The rest is in the log, and the next start
+ * replays it: who stops us waits for less than a slow base may need. */
+#define STOP_APPLY_MS 10000
+
 void rocks_apply(struct backend *b, struct generation *g)
 {
     struct rocks *r = rocks_of(b);
@@ -455,10 +459,22 @@ static bool apply_one(struct rocks *r, const struct generation *g)
     return true;
 }
 
+/* With the lock held. *since_ms is 0 until the stop begins. */
+static bool stop_is_late(const struct rocks *r, uint64_t *since_ms)
+{
+    uint64_t now_ms = clock_mono_us() / 1000;
+    if (!r->stop_apply)
+        return false;
+    if (*since_ms == 0)
+        *since_ms = now_ms;
+    return now_ms - *since_ms >= STOP_APPLY_MS;
+}
+
 void *rocks_applier(void *arg)
 {
     struct rocks *r = arg;
     unsigned idle = 0; /* waits in a row that brought nothing */
+    uint64_t stop_ms = 0;
     (void)pthread_setname_np(pthread_self(), "apply");
     rocks_thread_begin();
     r->batch = rocksdb_writebatch_create();
@@ -467,7 +483,8 @@ void *rocks_applier(void *arg)
     for (;;) {
         struct list *n = list_first(&r->to_apply);
         if (r->stop_apply &&
-            (n == NULL || r->abandon || atomic_load(&r->apply_fault)))
+            (n == NULL || r->abandon || atomic_load(&r->apply_fault) ||
+             stop_is_late(r, &stop_ms)))
             break;
         if (n == NULL) {
             idle = wait_ms(r, SPACE_CHECK_MS) ? 0 : idle + 1;
