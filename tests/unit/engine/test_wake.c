@@ -279,13 +279,14 @@ static void a_forgotten_worker_drains_no_more(void **state)
         ERR_OK);
     assert_int_equal(settle(r, &l), 1);
     leave(r, &l);
-    /* The same by silence. */
+    /* Not by silence: it stands in line. */
     l.n = 0;
     c = drained(r, &l);
     add(r, "h", NULL);
     assert_false(c->woken);
     rig_pass(r, 600000);
-    assert_int_equal(settle(r, &l), 1);
+    assert_int_equal(settle(r, &l), 0);
+    assert_false(c->woken);
     leave(r, &l);
 }
 
