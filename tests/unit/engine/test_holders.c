@@ -312,9 +312,9 @@ static void the_session_of_a_draining_worker_ends_uncounted(void **state)
     struct rig *r = *state;
     struct id id = rig_add(r, "q", "x", NULL).id;
     lease_and_vanish(r, "w");
-    assert_int_equal(engine_worker_drain(r->engine, SLICE_LIT("w"), true,
-                                         r->now, &r->err),
-                     ERR_OK);
+    assert_int_equal(
+        engine_worker_drain(r->engine, SLICE_LIT("w"), true, r->now, &r->err),
+        ERR_OK);
     rig_pass(r, r->config.session_grace_ms);
     assert_int_equal(rig_state(r, id), JOB_READY);
     assert_int_equal(rig_lease(r, "q", 1), 1);
