@@ -6,7 +6,8 @@
  * (`keys`), a long payload (`bodies`).
  *
  * What can refuse is examined first; nothing has been changed then. Of several
- * payloads (ADDM) either all are added or none.
+ * payloads (ADDM) what refuses one refuses all; those of a call in parts are
+ * examined and admitted with the first part.
  */
 #include "engine/core.h"
 #include "store/generation.h"
@@ -256,6 +257,12 @@ static enum err examine_bytes(const struct engine *e,
                    (unsigned)p->n, bytes, GENERATION_ENTRY_MAX);
 }
 
+/* What must be good before the first part, so that none is refused later. */
+static uint32_t all_of(const struct add_params *p)
+{
+    return p->goes_on ? 0 : p->n + p->behind;
+}
+
 static enum err examine(struct engine *e, const struct add_params *p,
                         struct errbuf *err)
 {
@@ -275,7 +282,7 @@ static enum err examine(struct engine *e, const struct add_params *p,
         rc = err_set(err, ERR_LIMIT,
                      "IDEMPOTENCY has %zu bytes; at most %d are allowed",
                      p->idempotency.len, UNIQUE_MAX);
-    for (uint32_t i = 0; rc == ERR_OK && i < p->n; i++)
+    for (uint32_t i = 0; rc == ERR_OK && i < all_of(p); i++)
         if (p->payloads[i].len > e->config.payload_max)
             rc = err_set(err, ERR_LIMIT,
                          "payload has %zu bytes; at most %llu are allowed",
@@ -698,14 +705,16 @@ static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
     enum err rc = ERR_OK;
     struct queue *q = d->queue;
     const struct job *j = d->replaced;
-    if (d->owner != NULL)
-        rc = owner_admits(e, d->owner, p->n,
-                          j != NULL && j->owner == d->owner->set.id ? 0 : p->n,
+    uint32_t all = p->n + p->behind;
+    if (d->owner != NULL && !p->goes_on)
+        rc = owner_admits(e, d->owner, all,
+                          j != NULL && j->owner == d->owner->set.id ? 0 : all,
                           now, err);
     if (rc == ERR_OK && j == NULL && q != NULL && q->set.maxlen > 0 &&
-        queue_live(q) + p->n > q->set.maxlen)
-        rc = queue_full(e, g, q, p->n, bytes_of(p, d->o), now, err);
-    return rc;
+        queue_live(q) + all > q->set.maxlen)
+        rc = queue_full(e, g, q, p->n, all, bytes_of(p, d->o), now, err);
+    /* It was let in with the first part. */
+    return rc == ERR_LIMIT && p->goes_on ? ERR_OK : rc;
 }
 
 /* All that the draft says is good, and nothing can refuse it any more. */
@@ -757,11 +766,11 @@ enum err engine_add(struct engine *e, struct gather *g,
     rc = examine_options(e, &d, now, err);
     if (rc == ERR_OK)
         rc = examine_bytes(e, p, d.o, err);
-    if (rc == ERR_OK && p->n > 1 && option_given(d.o, JOPT_UNIQUE))
+    if (rc == ERR_OK && all_of(p) > 1 && option_given(d.o, JOPT_UNIQUE))
         rc = err_set(err, ERR_SYNTAX, "UNIQUE names one job, not %u",
-                     (unsigned)p->n);
+                     (unsigned)all_of(p));
     if (rc == ERR_OK && h != NULL)
-        rc = handler_examine(h, p->payloads, p->n, err);
+        rc = handler_examine(h, p->payloads, all_of(p), err);
     if (rc == ERR_OK)
         rc = examine_keys(e, g, &d, p, now, &theirs, &results[0], err);
     if (rc == ERR_OK && !theirs)

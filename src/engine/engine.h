@@ -155,8 +155,12 @@ MUST_USE enum err engine_has_room(const struct engine *e, size_t bytes,
 
 struct add_params {
     struct slice queue;
-    const struct slice *payloads; /* one for ADD, n for ADDM */
+    const struct slice *payloads; /* one for ADD, n + behind for ADDM */
     uint32_t n;
+    /* Of a call in parts: so many come behind this one, and were others before
+     * it? The first is examined and admitted for all of them. */
+    uint32_t behind;
+    bool goes_on;
     struct slice name; /* ID name: only with n = 1; empty: none */
     struct slice idempotency;
     const struct job_options *options;

@@ -45,10 +45,11 @@ void names_free(struct engine *e);
 /* --- queue.c, handler.c --------------------------------------------------- */
 
 uint64_t queue_live(const struct queue *q); /* jobs */
-/* MAXLEN is reached: ERR_OK if room was made for `n` jobs of so many bytes. */
+/* MAXLEN is reached: ERR_OK if room was made for `n` jobs of so many bytes, and
+ * could be for `all`, those that come behind them included. */
 MUST_USE enum err queue_full(struct engine *e, struct gather *g,
-                             struct queue *q, uint32_t n, size_t bytes,
-                             struct now now, struct errbuf *err);
+                             struct queue *q, uint32_t n, uint32_t all,
+                             size_t bytes, struct now now, struct errbuf *err);
 /* The handler's check of payloads. Errors: ERR_LIMIT, ERR_SYNTAX. */
 MUST_USE enum err handler_examine(const struct handler *h,
                                   const struct slice *payloads, uint32_t n,

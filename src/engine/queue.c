@@ -376,16 +376,17 @@ static enum err drop_oldest(struct engine *e, struct gather *g, struct queue *q,
     return ERR_OK;
 }
 
-/* Room for `n`, if all that may go is enough. What was dropped for a call that
- * then misses rows stays dropped: the call comes back and needs the room. */
+/* Room for `n`, if all that may go is enough for `all` of the call. What was
+ * dropped for a call that then misses rows stays dropped: the call comes back
+ * and needs the room. */
 enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
-                    uint32_t n, size_t bytes, struct now now,
+                    uint32_t n, uint32_t all, size_t bytes, struct now now,
                     struct errbuf *err)
 {
     enum err rc = ERR_NOTFOUND;
     uint64_t stay =
         queue_live(q) - q->counts[JOB_READY] - q->counts[JOB_PARKED];
-    if (q->set.drop_oldest != 0 && stay + n <= q->set.maxlen) {
+    if (q->set.drop_oldest != 0 && stay + all <= q->set.maxlen) {
         rc = ERR_OK;
         while (rc == ERR_OK && queue_live(q) + n > q->set.maxlen)
             rc = drop_oldest(e, g, q, bytes, now, err);
@@ -396,7 +397,7 @@ enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
                    "queue %.*s holds %llu jobs; with %u more it would pass its "
                    "MAXLEN of %llu",
                    SLICE_FMT(q->name), (unsigned long long)queue_live(q),
-                   (unsigned)n, (unsigned long long)q->set.maxlen);
+                   (unsigned)all, (unsigned long long)q->set.maxlen);
 }
 
 uint64_t queue_live(const struct queue *q)

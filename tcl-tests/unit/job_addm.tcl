@@ -31,6 +31,36 @@ start_server {tags {jobs}} {
         assert_equal [lrange $payloads 0 49] [lmap j $jobs {dict get $j payload}]
         assert_equal 9999 [dict get [r job.get [lindex $ids end]] payload]
     }
+    test {many are added in parts, between which others are served} {
+        set before [info_field lists_cut]
+        r job.addm parts 10000 {*}[lrepeat 10000 x]
+        assert {[info_field lists_cut] - $before >= 10000 / 256}
+        set before [info_field lists_cut]
+        r job.addm parts 10000 {*}[lrepeat 10000 x] idempotency all
+        assert_equal $before [info_field lists_cut]
+        assert_equal 20000 [dict get [r queue.info parts] ready]
+    }
+    test {what refuses one of many refuses all} {
+        r queue.set full maxlen 9999
+        assert_error "LIMIT *" {r job.addm full 10000 {*}[lrepeat 10000 x]}
+        assert_error "LIMIT *" {
+            r job.addm full 301 {*}[lrepeat 300 x] [string repeat x 1100000]
+        }
+        assert_error "*UNIQUE names one job, not 301" {
+            r job.addm full 301 {*}[lrepeat 301 [string repeat x 9000]] unique k
+        }
+        assert_equal 0 [dict get [r queue.info full] ready]
+        assert_equal 9999 [llength [r job.addm full 9999 {*}[lrepeat 9999 x]]]
+    }
+    test {many to a full queue that drops its oldest} {
+        r queue.set drops maxlen 1000 overflow drop
+        r job.addm drops 1000 {*}[lrepeat 1000 old]
+        r job.addm drops 900 {*}[lrepeat 900 new]
+        assert_equal 1000 [dict get [r queue.info drops] ready]
+        set heads [lmap j [r job.lease drops count 101] {dict get $j payload}]
+        assert_equal [list {*}[lrepeat 100 old] new] $heads
+        assert_error "LIMIT *" {r job.addm drops 1001 {*}[lrepeat 1001 x]}
+    }
     test {all or none} {
         assert_error "LIMIT *" {
             r job.addm big 2 small [string repeat x 1100000]
