@@ -192,6 +192,12 @@ void backend_sync_if_idle(struct server *s)
     store_sync_if_idle(s->store);
 }
 
+void backend_set_callers(struct server *s, uint32_t callers)
+{
+    if (s->store != NULL)
+        store_set_callers(s->store, callers);
+}
+
 bool backend_is_behind(const struct server *s)
 {
     if (s->store == NULL)

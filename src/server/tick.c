@@ -92,6 +92,7 @@ void server_end_tick(struct server *s)
 {
     uint64_t index = backend_last(s);
     if (s->tick_dirty) {
+        backend_set_callers(s, s->reads);
         index = backend_commit(s);
         s->tick_dirty = false;
         s->stats.ticks++;

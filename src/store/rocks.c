@@ -343,6 +343,7 @@ static void rocks_stats(const struct backend *b, struct store_stats *out)
     struct log_stats ls;
     log_stats(r->log, &ls);
     out->syncs = ls.syncs;
+    out->inline_syncs = ls.inline_syncs;
     out->sync_us = times_of(ls.sync_us);
     out->commit_us = times_of(ls.commit_us);
     out->log_bytes = ls.segment_bytes;

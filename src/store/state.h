@@ -40,7 +40,8 @@ struct store {
     uint32_t entry_changes; /* events included */
     uint32_t entry_events;
     uint64_t last_index;
-    bool inline_pays; /* the last entry was a small one */
+    bool inline_pays; /* the last entry was one for the caller's thread */
+    uint32_t callers;
 
     /* What reads without a gather have returned since the last change. */
     struct arena scratch;

@@ -105,6 +105,10 @@ uint64_t store_next_poll_ms(const struct store *s);
  * handed over and is still waiting. */
 void store_sync_if_idle(struct store *s);
 
+/* So many callers share the entries that follow: what is little grows with
+ * them. */
+void store_set_callers(struct store *s, uint32_t callers);
+
 enum store_room {
     STORE_ROOM,        /* everything is welcome */
     STORE_FINISH_ONLY, /* disk nearly full: refuse new work (NOSPACE) */
@@ -216,6 +220,7 @@ void store_configure(struct store *s, const struct store_options *o);
 struct store_stats {
     uint64_t entries, changes, entry_bytes; /* committed */
     uint64_t syncs;                         /* fdatasyncs of the log */
+    uint64_t inline_syncs; /* turns of the log on the committer's thread */
     uint64_t applied_index, flushed_index;
     uint64_t applied_changes;  /* net rows written to the base */
     uint64_t filed_changes;    /* of these: as tables, past the memtables */

@@ -10,6 +10,7 @@
 #include "rig.h"
 #include "server/gate.h"
 #include "server/tick.h"
+#include "store/state.h"
 
 static const struct mem_knobs by_hand = {.manual_sync = true};
 
@@ -276,6 +277,25 @@ static void input_that_goes_on_is_answered_without_another_event(void **state)
     rig_end(&r);
 }
 
+/* What decides whether the loop syncs their entry by itself. */
+static void those_who_share_an_entry_are_counted(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int a = rig_connect(&r), b = rig_connect(&r);
+    rig_send(a, "T.PUT a\r\n");
+    rig_send(b, "T.PUT b\r\n");
+    rig_turn(&r);
+    assert_int_equal(r.s->store->callers, 2);
+    rig_send(a, "T.PUT a\r\nT.PUT b\r\nT.PUT c\r\n");
+    rig_turn(&r);
+    assert_int_equal(r.s->store->callers, 1);
+    close(a);
+    close(b);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_client_that_does_not_read_is_not_read),
         cmocka_unit_test(a_hard_limit_closes),
         cmocka_unit_test(an_idle_client_owns_no_buffers),
+        cmocka_unit_test(those_who_share_an_entry_are_counted),
         cmocka_unit_test(while_the_disk_is_behind_only_free_commands_run),
         cmocka_unit_test(what_the_open_tick_gated_is_not_sent_before_its_mark),
         cmocka_unit_test(input_that_goes_on_is_answered_without_another_event),

@@ -758,6 +758,45 @@ int pthread_create(pthread_t *t, const pthread_attr_t *attr, thread_fn fn,
     return no_threads || fn == no_thread ? EAGAIN : real(t, attr, fn, ud);
 }
 
+static uint64_t commit_rows(struct place *p, unsigned rows, uint32_t callers)
+{
+    struct store_stats before, after;
+    store_get_stats(p->s, &before);
+    store_set_callers(p->s, callers);
+    for (unsigned i = 1; i <= rows; i++)
+        put(p, i, i, false);
+    commit(p);
+    store_get_stats(p->s, &after);
+    uint64_t end = deadline();
+    while (store_acked(p->s) < store_last(p->s)) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+    return after.inline_syncs - before.inline_syncs;
+}
+
+/* The log's thread may still be at work behind the last wait. */
+static void commit_rows_inline(struct place *p, unsigned rows, uint32_t callers)
+{
+    uint64_t end = deadline();
+    while (commit_rows(p, rows, callers) == 0)
+        assert_true(clock_mono_us() < end);
+}
+
+static void
+little_is_synced_by_the_committer_and_a_little_of_each_caller(void **state)
+{
+    struct place *p = *state;
+    p->o.log_sync = LOG_NO; /* or it were a matter of how quick the disk is */
+    load(p);
+    commit_rows_inline(p, 24, 0);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(commit_rows(p, 60, 14), 0);
+    commit_rows_inline(p, 60, 15);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(commit_rows(p, 60, 0), 0);
+}
+
 static void threads_that_cannot_be_had_are_told(void **state)
 {
     static const thread_fn threads[] = {rocks_applier, rocks_reader};
@@ -884,6 +923,7 @@ int main(void)
         TEST(a_backup_that_cannot_be_written_has_failed_and_is_gone),
         TEST(a_backup_on_a_full_disk_has_failed_and_is_gone),
         TEST(a_backup_leaves_what_finishing_work_needs),
+        TEST(little_is_synced_by_the_committer_and_a_little_of_each_caller),
         TEST(threads_that_cannot_be_had_are_told),
         TEST(a_full_disk_is_survived_without_a_restart),
     };
