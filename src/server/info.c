@@ -257,6 +257,15 @@ static bool is_asked_for(const struct info_section *sec,
     return false;
 }
 
+bool info_is_asked_for(const struct server *s, const char *section,
+                       const struct slice *names, size_t n)
+{
+    for (uint32_t i = 0; i < s->info_count; i++)
+        if (strcmp(s->info[i].name, section) == 0)
+            return is_asked_for(&s->info[i], names, n);
+    return false;
+}
+
 void info_print(struct server *s, const struct slice *names, size_t n,
                 struct buf *out)
 {

@@ -2,6 +2,7 @@
 #ifndef SERVER_INFO_H
 #define SERVER_INFO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/buf.h"
@@ -19,6 +20,8 @@ void info_line(struct buf *out, const char *key, uint64_t value);
 
 /* The sections that the words ask for, as INFO takes them: names, `all`,
  * `everything`, `default`; no words are `default`. Unknown names are empty. */
+bool info_is_asked_for(const struct server *s, const char *section,
+                       const struct slice *names, size_t n);
 void info_print(struct server *s, const struct slice *names, size_t n,
                 struct buf *out);
 

@@ -26,6 +26,9 @@ start_server {tags {queues}} {
         }
         restart_server KILL
         assert {[dict get [r queue.info old] oldest_ready_ms] >= 20}
+        restart_server KILL
+        regexp {queue_old:\S*oldest_ready_ms=(\d+)} [r info queues] - ms
+        assert {$ms >= 20} $ms
     }
     test {counts survive a crash} {
         restart_server KILL
