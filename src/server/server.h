@@ -71,6 +71,7 @@ struct server_stats {
     uint64_t undone_leases; /* the connection was gone before the reply left */
     uint64_t reaps_delayed; /* leases spared while sockets were drained */
     uint64_t tick_us_max, tick_us_recent; /* ever, and since the last cron */
+    uint64_t tick_cpu_us_max;             /* of the processor */
 };
 
 /* What the parts add to the core. A NULL member is skipped. */
@@ -166,7 +167,7 @@ struct server {
 
     struct now now;  /* read once per wake-up of the loop */
     uint64_t now_us; /* monotonic, after the last command */
-    uint64_t turn_began_us,
+    uint64_t turn_began_us, turn_began_cpu_us,
         turn_synced_us; /* and so long it synced by itself */
     uint32_t tick_commands;
     uint32_t slice_us;         /* of one client, before the others' turn */

@@ -63,6 +63,7 @@ void server_refresh(struct server *s)
     /* The stopwatch may have been a little ahead: time does not go back. */
     set_now(s, us > s->now_us ? us : s->now_us);
     s->turn_began_us = s->now_us;
+    s->turn_began_cpu_us = clock_thread_us();
     s->turn_synced_us = 0;
 }
 
@@ -76,7 +77,8 @@ static void sync_if_idle(struct server *s)
 }
 
 /* How long the loop worked since it woke, commands that were run while sockets
- * were read included. */
+ * were read included. What it had of a processor meanwhile tells a long turn
+ * from one in which others ran. */
 static void time_turn(struct server *s)
 {
     server_clock(s);
@@ -86,6 +88,12 @@ static void time_turn(struct server *s)
         s->stats.tick_us_max = us;
     if (us > s->stats.tick_us_recent)
         s->stats.tick_us_recent = us;
+    if (us <= s->stats.tick_cpu_us_max)
+        return; /* it cannot be more of a processor */
+    uint64_t cpu_us = clock_thread_us() - s->turn_began_cpu_us;
+    cpu_us = cpu_us < us ? cpu_us : us; /* that of its own syncs is theirs */
+    if (cpu_us > s->stats.tick_cpu_us_max)
+        s->stats.tick_cpu_us_max = cpu_us;
 }
 
 void server_end_tick(struct server *s)

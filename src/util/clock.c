@@ -24,6 +24,11 @@ uint64_t clock_mono_us(void)
     return read_us(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_thread_us(void)
+{
+    return read_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 struct now clock_now(void)
 {
     return (struct now){clock_wall_us() / 1000, clock_mono_us() / 1000};

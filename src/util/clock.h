@@ -27,6 +27,8 @@ uint64_t stopwatch_us(const struct stopwatch *w);
 
 uint64_t clock_wall_us(void);
 uint64_t clock_mono_us(void);
+/* What the calling thread has had of a processor: a system call. */
+uint64_t clock_thread_us(void);
 struct now clock_now(void);
 
 #endif

@@ -358,10 +358,12 @@ static void a_turn_is_as_long_as_its_commands(void **state)
     rig_begin(&r, NULL, NULL);
     int fd = rig_connect(&r);
     rig_turn(&r);
-    r.s->stats.tick_us_max = 0;
+    r.s->stats.tick_us_max = r.s->stats.tick_cpu_us_max = 0;
     rig_send(fd, "T.BUSY\r\n");
     rig_expect(&r, fd, "+BUSY\r\n");
     assert_true(r.s->stats.tick_us_max >= RIG_BUSY_US / 2);
+    assert_true(r.s->stats.tick_cpu_us_max > 0);
+    assert_true(r.s->stats.tick_cpu_us_max <= r.s->stats.tick_us_max);
     close(fd);
     rig_end(&r);
 }
