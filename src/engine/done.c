@@ -109,9 +109,8 @@ void done_init(struct engine *e)
 
 static struct done_count *count_make(struct engine *e, struct count_key k)
 {
-    uint64_t h = ((uint64_t)k.bucket << 32 | k.queue) * 16 + k.state;
-    h *= (uint64_t)0x9e3779b97f4a7c15u;
-    h ^= h >> 31;
+    uint64_t h =
+        hash_number(((uint64_t)k.bucket << 32 | k.queue) * 16 + k.state);
     struct map_node *n = map_get(&e->done_counts, h, &k);
     if (n != NULL)
         return CONTAINER_OF(n, struct done_count, by_what);

@@ -74,7 +74,7 @@ void shares_init(struct engine *e)
 
 static uint64_t hash_of(const struct queue *q, uint32_t id)
 {
-    return ((uint64_t)q->set.id << 32 | id) * (uint64_t)0x9e3779b97f4a7c15u;
+    return hash_number((uint64_t)q->set.id << 32 | id);
 }
 
 /* --- order --------------------------------------------------------------- */

@@ -44,10 +44,9 @@ static bool lane_is(const struct map_node *n, const void *key)
 static uint64_t lane_hash(const struct lane_key *k)
 {
     uint32_t owner = k->owner == NULL ? 0 : k->owner->set.id;
-    uint64_t h = (uint64_t)k->queue->set.id << 32 | k->handler->set.id;
-    h *= (uint64_t)0x9e3779b97f4a7c15u;
-    h ^= (k->age_ms << 1 | k->scheme) << 24 | owner;
-    return h * (uint64_t)0xc2b2ae3d27d4eb4fu;
+    uint64_t h =
+        hash_number((uint64_t)k->queue->set.id << 32 | k->handler->set.id);
+    return hash_number(h ^ ((k->age_ms << 1 | k->scheme) << 32 | owner));
 }
 
 void lanes_init(struct engine *e)

@@ -18,9 +18,7 @@
 
 static uint64_t parked_hash(const struct limit *l, const struct lane *base)
 {
-    uint64_t h = l->by_name.hash ^ (uint64_t)base->id << 20;
-    h *= (uint64_t)0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
+    return hash_number(l->by_name.hash ^ (uint64_t)base->id << 20);
 }
 
 static struct lane *park_get(const struct engine *e, struct limit *l,

@@ -40,7 +40,7 @@ static bool ends_before(const struct heap_node *a, const struct heap_node *b)
 
 static uint64_t client_hash(uint64_t id)
 {
-    return id * (uint64_t)0x9e3779b97f4a7c15u;
+    return hash_number(id);
 }
 
 void sessions_init(struct engine *e)

@@ -9,11 +9,12 @@
 #include "server/park.h"
 #include "server/server.h"
 #include "util/alloc.h"
+#include "util/hash.h"
 #include "util/logger.h"
 
 static uint64_t id_hash(uint64_t id)
 {
-    return id * 0x9e3779b97f4a7c15u;
+    return hash_number(id);
 }
 
 static void on_readable(void *ud)

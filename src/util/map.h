@@ -6,7 +6,8 @@
  *     old [.|.|.|.]  --- map_step() moves 4 buckets a call --->  new [........]
  *
  * Members are found by hash and an `eq` callback that compares a member with
- * the sought key.
+ * the sought key. The low bits of the hash say where: of numbers take
+ * hash_number(), or another that has them from all of its key.
  */
 #ifndef UTIL_MAP_H
 #define UTIL_MAP_H
