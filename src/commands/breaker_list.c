@@ -4,15 +4,13 @@
 
 static void reply_one(void *ud, const struct handler_view *v)
 {
-    struct listing *l = ud;
-    if (v->breaker.on && listing_takes(l, v->name))
-        reply_breaker(l->c->reply, v);
+    reply_breaker(listing_next(ud), v);
 }
 
 static enum err list_exec(struct cmd_ctx *c)
 {
     struct listing l = listing_begin(c);
-    engine_handlers(c->engine, c->now, reply_one, &l);
+    engine_breakers(c->engine, &l.page, c->now, reply_one, &l);
     return listing_end(&l);
 }
 

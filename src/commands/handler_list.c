@@ -4,15 +4,13 @@
 
 static void reply_one(void *ud, const struct handler_view *v)
 {
-    struct listing *l = ud;
-    if (listing_takes(l, v->name))
-        reply_handler(l->c->reply, v);
+    reply_handler(listing_next(ud), v);
 }
 
 static enum err list_exec(struct cmd_ctx *c)
 {
     struct listing l = listing_begin(c);
-    engine_handlers(c->engine, c->now, reply_one, &l);
+    engine_handlers(c->engine, &l.page, c->now, reply_one, &l);
     return listing_end(&l);
 }
 

@@ -9,21 +9,28 @@ const struct arg listing_args[] = {{0}};
 const struct opt listing_opts[] = {
     {"MATCH", OPT(BYTES, match), "only names that fit this pattern",
      .value = "glob", .max = 256},
+    {"AFTER", OPT(BYTES, after),
+     "only names behind this one: the last one of a page", .value = "name",
+     .max = 256},
+    {"COUNT", OPT(U32, count),
+     "a page of so many; without it all, which takes a "
+     "while of many thousands",
+     .value = "n", .min = 1, .max = 10000},
     {0},
 };
 
 struct listing listing_begin(struct cmd_ctx *c)
 {
-    return (struct listing){.c = c, .mark = reply_array_begin(c->reply)};
+    const struct listing_args *a = c->args;
+    return (struct listing){.c = c,
+                            .mark = reply_array_begin(c->reply),
+                            .page = {a->after, a->match, a->count}};
 }
 
-bool listing_takes(struct listing *l, struct slice name)
+struct reply *listing_next(struct listing *l)
 {
-    const struct listing_args *a = l->c->args;
-    if (a->match.len > 0 && !glob_match(a->match, name))
-        return false;
     l->n++;
-    return true;
+    return l->c->reply;
 }
 
 enum err listing_end(struct listing *l)

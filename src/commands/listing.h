@@ -1,24 +1,25 @@
-/* Lists of all objects of a kind, with MATCH or without: what QUEUE.LIST,
+/* Lists of all objects of a kind, with MATCH or by pages: what QUEUE.LIST,
  * HANDLER.LIST, BREAKER.LIST and WORKER.LIST have in common.
  *
  *     static void reply_one(void *ud, const struct queue_view *v)
  *     {
- *         if (listing_takes(ud, v->name))
- *             reply_queue(...);
+ *         reply_queue(listing_next(ud), v, ...);
  *     }
  *     ...
  *         struct listing l = listing_begin(c);
- *         engine_queues(c->engine, c->now, reply_one, &l);
+ *         engine_queues(c->engine, &l.page, reply_one, &l);
  *         return listing_end(&l);
  */
 #ifndef COMMANDS_LISTING_H
 #define COMMANDS_LISTING_H
 
 #include "commands/command.h"
+#include "engine/page.h"
 
 struct listing_args {
     uint64_t given[2];
-    struct slice match;
+    struct slice match, after;
+    uint32_t count;
 };
 
 extern const struct arg listing_args[];
@@ -36,12 +37,13 @@ extern const struct opt listing_opts[];
 struct listing {
     struct cmd_ctx *c;
     struct reply_mark mark;
+    struct page page;
     uint32_t n;
 };
 
 struct listing listing_begin(struct cmd_ctx *c);
-/* Does the name fit MATCH? Then it is counted, and the caller replies it. */
-bool listing_takes(struct listing *l, struct slice name);
+/* One more is replied. */
+struct reply *listing_next(struct listing *l);
 enum err listing_end(struct listing *l);
 
 #endif

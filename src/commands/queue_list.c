@@ -6,8 +6,7 @@
 static void reply_one(void *ud, const struct queue_view *v)
 {
     struct listing *l = ud;
-    if (listing_takes(l, v->name))
-        reply_queue(l->c->reply, v, l->c->now);
+    reply_queue(listing_next(l), v, l->c->now);
 }
 
 static enum err list_exec(struct cmd_ctx *c)
@@ -16,7 +15,7 @@ static enum err list_exec(struct cmd_ctx *c)
     if (rc != ERR_OK)
         return rc;
     struct listing l = listing_begin(c);
-    engine_queues(c->engine, c->now, reply_one, &l);
+    (void)engine_queues(c->engine, &l.page, reply_one, &l);
     return listing_end(&l);
 }
 

@@ -5,14 +5,14 @@
 static void reply_one(void *ud, const struct worker_view *v)
 {
     struct listing *l = ud;
-    if (listing_takes(l, v->name))
-        reply_worker(l->c, v);
+    (void)listing_next(l);
+    reply_worker(l->c, v);
 }
 
 static enum err list_exec(struct cmd_ctx *c)
 {
     struct listing l = listing_begin(c);
-    engine_workers(c->engine, c->now, reply_one, &l);
+    engine_workers(c->engine, &l.page, c->now, reply_one, &l);
     return listing_end(&l);
 }
 

@@ -41,6 +41,7 @@
 
 #include "engine/event.h"
 #include "engine/options.h"
+#include "engine/page.h"
 #include "engine/rate.h"
 #include "engine/waiter.h"
 #include "util/clock.h"
@@ -600,8 +601,9 @@ MUST_USE enum err engine_queue_heads(struct engine *e, struct gather *g,
 MUST_USE enum err engine_queues_heads(struct engine *e, struct gather *g,
                                       struct errbuf *err);
 typedef void (*queue_fn)(void *ud, const struct queue_view *v);
-/* Every queue, by name. */
-void engine_queues(struct engine *e, struct now now, queue_fn fn, void *ud);
+/* By name; returns how many there are, with those that are on later pages. */
+size_t engine_queues(struct engine *e, const struct page *page, queue_fn fn,
+                     void *ud);
 
 MUST_USE enum err engine_queue_pause(struct engine *e, struct slice queue,
                                      bool paused, struct now now,

@@ -337,25 +337,31 @@ enum err engine_handler(struct engine *e, struct slice name, struct now now,
     return ERR_OK;
 }
 
-static int by_name(const void *a, const void *b)
+static void list(struct engine *e, const struct page *page, bool breakers,
+                 struct now now, handler_fn fn, void *ud)
 {
-    const struct handler *const *x = a, *const *y = b;
-    return slice_cmp((*x)->name, (*y)->name);
-}
-
-void engine_handlers(struct engine *e, struct now now, handler_fn fn, void *ud)
-{
-    size_t n = 0;
-    struct handler **list =
-        mem_alloc((e->stats.handlers + 1) * sizeof(struct handler *));
+    struct page_list l = page_begin(page);
     for (uint32_t i = 0; i < e->handlers_n; i++)
-        if (e->handlers[i] != NULL)
-            list[n++] = e->handlers[i];
-    qsort(list, n, sizeof(*list), by_name);
-    for (size_t i = 0; i < n; i++) {
+        if (e->handlers[i] != NULL &&
+            (!breakers || e->handlers[i]->breaker.set.on != 0))
+            page_offer(&l, e->handlers[i]->name, e->handlers[i]);
+    page_sort(&l);
+    for (size_t i = 0; i < l.n; i++) {
         struct handler_view v;
-        view_of(list[i], now, &v);
+        view_of(l.items[i].what, now, &v);
         fn(ud, &v);
     }
-    mem_free(list);
+    page_end(&l);
+}
+
+void engine_handlers(struct engine *e, const struct page *page, struct now now,
+                     handler_fn fn, void *ud)
+{
+    list(e, page, false, now, fn, ud);
+}
+
+void engine_breakers(struct engine *e, const struct page *page, struct now now,
+                     handler_fn fn, void *ud)
+{
+    list(e, page, true, now, fn, ud);
 }

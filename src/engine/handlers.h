@@ -96,8 +96,11 @@ MUST_USE enum err engine_handler(struct engine *e, struct slice name,
                                  struct now now, struct handler_view *v,
                                  struct errbuf *err);
 typedef void (*handler_fn)(void *ud, const struct handler_view *v);
-/* Every handler, by name. */
-void engine_handlers(struct engine *e, struct now now, handler_fn fn, void *ud);
+/* By name; and those whose breaker is on. */
+void engine_handlers(struct engine *e, const struct page *page, struct now now,
+                     handler_fn fn, void *ud);
+void engine_breakers(struct engine *e, const struct page *page, struct now now,
+                     handler_fn fn, void *ud);
 
 /* Makes the handler if it is new. Errors: ERR_SYNTAX, ERR_LIMIT. */
 MUST_USE enum err engine_handler_pause(struct engine *e, struct slice name,

@@ -1,8 +1,6 @@
 /* Queues: pausing, looking, settings, bounds. */
 #include "engine/core.h"
 
-#include <stdlib.h>
-
 #define AGE_MS_MAX ((uint64_t)86400 * 1000)
 /* For the oldest job so many are looked at. */
 #define LANES_SHOWN 128
@@ -123,28 +121,22 @@ enum err engine_queue(struct engine *e, struct slice queue, struct now now,
     return ERR_OK;
 }
 
-static int by_name(const void *a, const void *b)
+size_t engine_queues(struct engine *e, const struct page *page, queue_fn fn,
+                     void *ud)
 {
-    const struct queue *const *x = a, *const *y = b;
-    return slice_cmp((*x)->name, (*y)->name);
-}
-
-void engine_queues(struct engine *e, struct now now, queue_fn fn, void *ud)
-{
-    (void)now;
-    size_t n = 0;
-    struct queue **list =
-        mem_alloc((e->stats.queues + 1) * sizeof(struct queue *));
+    struct page_list l = page_begin(page);
     for (uint32_t i = 0; i < e->queues_n; i++)
         if (e->queues[i] != NULL && e->queues[i]->stored)
-            list[n++] = e->queues[i];
-    qsort(list, n, sizeof(*list), by_name);
-    for (size_t i = 0; i < n; i++) {
+            page_offer(&l, e->queues[i]->name, e->queues[i]);
+    page_sort(&l);
+    for (size_t i = 0; i < l.n; i++) {
         struct queue_view v;
-        view_of(list[i], &v);
+        view_of(l.items[i].what, &v);
         fn(ud, &v);
     }
-    mem_free(list);
+    size_t fit = l.fit;
+    page_end(&l);
+    return fit;
 }
 
 enum err engine_queue_pause(struct engine *e, struct slice queue, bool paused,

@@ -2,10 +2,10 @@
  * last client has been gone for a while. */
 #include "engine/core.h"
 
-/* Which sessions a client uses: a client may use several, rarely more than
- * one. */
+/* A client that uses a session. One may have many of the other. */
 struct tie {
-    struct list of_client;
+    struct list of_client, of_session;
+    struct client *client;
     struct session *session;
 };
 
@@ -13,6 +13,7 @@ struct client {
     struct map_node by_id;
     uint64_t id;
     struct list ties;
+    uint32_t sessions_n;
 };
 
 static bool worker_is(const struct map_node *n, const void *key)
@@ -111,6 +112,7 @@ static struct session *session_make(struct engine *e, struct slice name)
     struct session *s = mem_zalloc_named(sizeof(*s), &name);
     s->name = name;
     list_init(&s->leases);
+    list_init(&s->ties);
     map_add(&e->sessions, &s->by_name, h);
     e->stats.sessions++;
     return s;
@@ -165,6 +167,21 @@ void session_remove(struct engine *e, struct job *j)
     session_drop(e, s);
 }
 
+/* By the side that has fewer. */
+static bool are_tied(const struct client *c, const struct session *s)
+{
+    if (s->clients_n < c->sessions_n) {
+        LIST_FOR (it, &s->ties)
+            if (CONTAINER_OF(it, struct tie, of_session)->client == c)
+                return true;
+        return false;
+    }
+    LIST_FOR (it, &c->ties)
+        if (CONTAINER_OF(it, struct tie, of_client)->session == s)
+            return true;
+    return false;
+}
+
 void engine_session_attach(struct engine *e, struct slice name,
                            uint64_t client_id)
 {
@@ -174,10 +191,8 @@ void engine_session_attach(struct engine *e, struct slice name,
     struct client *c;
     if (n != NULL) {
         c = CONTAINER_OF(n, struct client, by_id);
-        LIST_FOR (it, &c->ties) {
-            if (CONTAINER_OF(it, struct tie, of_client)->session == s)
-                return;
-        }
+        if (are_tied(c, s))
+            return;
     } else {
         c = NEW(struct client);
         c->id = client_id;
@@ -185,8 +200,11 @@ void engine_session_attach(struct engine *e, struct slice name,
         map_add(&e->clients, &c->by_id, client_hash(client_id));
     }
     struct tie *t = NEW(struct tie);
+    t->client = c;
     t->session = s;
     list_append(&c->ties, &t->of_client);
+    list_append(&s->ties, &t->of_session);
+    c->sessions_n++;
     s->clients_n++;
     s->seen = true;
     s->ends_mono_ms = 0;
@@ -210,6 +228,7 @@ void engine_client_gone(struct engine *e, uint64_t client_id, struct now now)
     while ((it = list_pop(&c->ties)) != NULL) {
         struct tie *t = CONTAINER_OF(it, struct tie, of_client);
         struct session *s = t->session;
+        list_remove(&t->of_session);
         mem_free(t);
         ASSERT(s->clients_n > 0);
         if (--s->clients_n == 0 && !list_empty(&s->leases))

@@ -183,6 +183,7 @@ struct session {
     uint64_t ends_mono_ms; /* 0: alive */
     struct heap_node by_end;
     struct list leases; /* struct job.of_session */
+    struct list ties;   /* struct tie.of_session */
 };
 
 struct worker {

@@ -303,35 +303,24 @@ enum err engine_worker(struct engine *e, struct slice name, struct now now,
     return rc;
 }
 
-struct gathering {
-    struct worker **list;
-    size_t n;
-};
-
-static void gather_one(struct map_node *n, void *ud)
+static void offer_one(struct map_node *n, void *ud)
 {
-    struct gathering *g = ud;
-    g->list[g->n++] = CONTAINER_OF(n, struct worker, by_name);
+    struct worker *w = CONTAINER_OF(n, struct worker, by_name);
+    page_offer(ud, w->name, w);
 }
 
-static int by_name(const void *a, const void *b)
+void engine_workers(struct engine *e, const struct page *page, struct now now,
+                    worker_fn fn, void *ud)
 {
-    const struct worker *const *x = a, *const *y = b;
-    return slice_cmp((*x)->name, (*y)->name);
-}
-
-void engine_workers(struct engine *e, struct now now, worker_fn fn, void *ud)
-{
-    struct gathering g = {
-        .list = mem_alloc((e->workers.len + 1) * sizeof(struct worker *))};
-    map_each(&e->workers, gather_one, &g);
-    qsort(g.list, g.n, sizeof(*g.list), by_name);
-    for (size_t i = 0; i < g.n; i++) {
+    struct page_list l = page_begin(page);
+    map_each(&e->workers, offer_one, &l);
+    page_sort(&l);
+    for (size_t i = 0; i < l.n; i++) {
         struct worker_view v;
-        view_of(e, g.list[i], now, &v);
+        view_of(e, l.items[i].what, now, &v);
         fn(ud, &v);
     }
-    mem_free(g.list);
+    page_end(&l);
 }
 
 void engine_worker_running(struct engine *e, struct slice name, uint32_t most,

@@ -46,8 +46,9 @@ MUST_USE enum err engine_worker(struct engine *e, struct slice name,
                                 struct now now, struct worker_view *v,
                                 struct errbuf *err);
 typedef void (*worker_fn)(void *ud, const struct worker_view *v);
-/* Every worker, by name. */
-void engine_workers(struct engine *e, struct now now, worker_fn fn, void *ud);
+/* By name. */
+void engine_workers(struct engine *e, const struct page *page, struct now now,
+                    worker_fn fn, void *ud);
 
 struct running_view {
     struct id id;

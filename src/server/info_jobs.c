@@ -34,8 +34,7 @@ struct queues {
 static void one_queue(void *ud, const struct queue_view *v)
 {
     struct queues *q = ud;
-    if (q->n++ >= QUEUES_SHOWN)
-        return;
+    q->n++;
     uint64_t oldest_ms =
         v->oldest_ready_ms == 0 || v->oldest_ready_ms > q->now_ms
             ? 0
@@ -50,12 +49,13 @@ static void one_queue(void *ud, const struct queue_view *v)
 
 static void queues_section(struct server *s, struct buf *out)
 {
+    const struct page page = {.most = QUEUES_SHOWN};
     struct queues q = {out, s->now.wall_ms, 0};
     if (s->engine == NULL || s->state == SERVER_LOADING)
         return;
-    engine_queues(s->engine, s->now, one_queue, &q);
-    if (q.n > QUEUES_SHOWN)
-        info_line(out, "queues_not_shown", q.n - QUEUES_SHOWN);
+    size_t all = engine_queues(s->engine, &page, one_queue, &q);
+    if (all > q.n)
+        info_line(out, "queues_not_shown", all - q.n);
 }
 
 void info_jobs_init(struct server *s)

@@ -7,5 +7,7 @@ start_server {tags {handlers}} {
         r handler.set b BREAKER off
         assert_equal a [lmap b [r breaker.list] {dict get $b handler}]
         assert_equal {} [r breaker.list MATCH x*]
+        r handler.set c BREAKER on
+        assert_equal c [lmap b [r breaker.list AFTER a COUNT 1] {dict get $b handler}]
     }
 }

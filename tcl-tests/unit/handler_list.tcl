@@ -5,5 +5,6 @@ start_server {tags {handlers}} {
         proc names {list} {lmap h $list {dict get $h handler}}
         assert_equal {alpha beta gamma} [names [r handler.list]]
         assert_equal gamma [names [r handler.list MATCH *mm*]]
+        assert_equal {beta} [names [r handler.list AFTER alpha COUNT 1]]
     }
 }

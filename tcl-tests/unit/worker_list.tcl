@@ -11,6 +11,7 @@ start_server {tags {workers}} {
         assert_range [expr {[clock milliseconds] - \
             [dict get $run started_ms]}] 0 10000
         assert_range [dict get $run lease_left_ms] 15000 30000
+        assert_equal b [dict get [lindex [r worker.list AFTER a COUNT 5] 0] worker]
     }
 }
 

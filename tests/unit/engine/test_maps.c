@@ -126,6 +126,28 @@ static void many_sessions_and_their_clients(void **state)
             r->engine, slice_str(number(name, sizeof(name), 's', i)), i + 1);
     assert_true(r->engine->clients.len >= MANY);
     look_at_all(r);
+    /* One client of all sessions, one session of all clients, all of it twice:
+     * nobody is tied twice, and nothing is left when they have gone. */
+    for (uint32_t n = 0; n < 2 * MANY; n++) {
+        uint32_t i = n % MANY;
+        struct slice s = slice_str(number(name, sizeof(name), 's', i));
+        engine_session_attach(r->engine, s, 1);
+        engine_session_attach(r->engine, SLICE_LIT("s0"), i + 1);
+        engine_session_attach(r->engine, s, i + 1);
+    }
+    struct slice s0 = SLICE_LIT("s0");
+    const struct session *all =
+        CONTAINER_OF(map_get(&r->engine->sessions, hash64(s0), &s0),
+                     struct session, by_name);
+    assert_int_equal(all->clients_n, MANY);
+    uint32_t ties = 0;
+    LIST_FOR (it, &all->ties)
+        ties++;
+    assert_int_equal(ties, MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        engine_client_gone(r->engine, i + 1, r->now);
+    assert_int_equal(r->engine->clients.len, 0);
+    assert_int_equal(r->engine->sessions.len, 0);
 }
 
 int main(void)
