@@ -52,13 +52,16 @@ size_t generation_resident(const struct generation *g)
     return g->used > g->touched ? g->used : g->touched;
 }
 
-void generation_trim(struct generation *g)
+bool generation_trim(struct generation *g)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t kept = (g->used + page - 1) / page * page;
-    if (kept < g->touched)
-        (void)madvise(g->region + kept, g->touched - kept, MADV_DONTNEED);
-    g->touched = g->used;
+    size_t kept = (g->used + page - 1) / page * page, from = kept;
+    if (g->touched > kept + GENERATION_TRIM_BYTES)
+        from = (g->touched - GENERATION_TRIM_BYTES + page - 1) / page * page;
+    if (from < g->touched)
+        (void)madvise(g->region + from, g->touched - from, MADV_DONTNEED);
+    g->touched = from > kept ? from : g->used;
+    return from > kept;
 }
 
 char *generation_room(struct generation *g, size_t size)

@@ -25,6 +25,8 @@ struct store {
     struct generation *open;
     struct list pinned;       /* gathers */
     struct generation *spare; /* an empty one, to spare page faults */
+    struct list retired;      /* empty ones whose pages are given back */
+    bool trimming;            /* what the open one does not need, too */
     /* When a generation was last sealed because it was full; 0: memory that
      * was touched since then has been given back. */
     uint64_t full_mono_ms;

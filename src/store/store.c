@@ -45,7 +45,10 @@ static bool too_old(const struct store *s, uint64_t mono_ms)
 static void generation_open(struct store *s)
 {
     struct generation *g = s->spare;
+    struct list *n;
     s->spare = NULL;
+    if (g == NULL && (n = list_pop(&s->retired)) != NULL)
+        g = CONTAINER_OF(n, struct generation, node);
     if (g == NULL)
         g = generation_new(s->o.generation_bytes);
     g->number = ++s->next_number;
@@ -62,12 +65,27 @@ static void generation_drop(struct store *s, struct generation *g)
     bool full = s->full_mono_ms != 0;
     list_remove(&g->node);
     s->generations_len--;
-    if (s->spare != NULL || (!full && generation_resident(g) > QUIET_BYTES)) {
-        generation_free(&g);
+    generation_reset(g);
+    if (s->spare != NULL || (!full && generation_resident(g) > QUIET_BYTES))
+        list_append(&s->retired, &g->node);
+    else
+        s->spare = g;
+}
+
+/* Pages that nobody needs any more, a slice of them: a region at once would
+ * hold up the loop for ten milliseconds. */
+static void give_back(struct store *s)
+{
+    struct list *n = list_first(&s->retired);
+    if (n == NULL) {
+        s->trimming = s->trimming && generation_trim(s->open);
         return;
     }
-    generation_reset(g);
-    s->spare = g;
+    struct generation *g = CONTAINER_OF(n, struct generation, node);
+    if (generation_trim(g))
+        return;
+    list_remove(n);
+    generation_free(&g);
 }
 
 static void trim(struct store *s, uint64_t mono_ms)
@@ -76,9 +94,11 @@ static void trim(struct store *s, uint64_t mono_ms)
         mono_ms < s->full_mono_ms + s->o.generation_age_ms)
         return;
     s->full_mono_ms = 0;
-    if (s->spare != NULL && generation_resident(s->spare) > QUIET_BYTES)
-        generation_free(&s->spare);
-    generation_trim(s->open);
+    if (s->spare != NULL && generation_resident(s->spare) > QUIET_BYTES) {
+        list_append(&s->retired, &s->spare->node);
+        s->spare = NULL;
+    }
+    s->trimming = true;
 }
 
 void store_seal(struct store *s)
@@ -295,6 +315,7 @@ void store_poll(struct store *s, struct now now)
     while ((f = s->b->ops->fetched(s->b)) != NULL)
         fetch_end(f);
     trim(s, now.mono_ms);
+    give_back(s);
     store_drop_applied(s);
     if (s->entry_changes == 0) {
         forget_reads(s);
@@ -305,6 +326,8 @@ void store_poll(struct store *s, struct now now)
 
 uint64_t store_next_poll_ms(const struct store *s)
 {
+    if (s->trimming || !list_empty(&s->retired))
+        return 0;
     if (s->open->last_index == 0 || s->b->ops->applying(s->b) > 0)
         return UINT64_MAX;
     return s->open->born_mono_ms + s->o.generation_age_ms;
@@ -444,6 +467,7 @@ struct store *store_new(struct backend *b, const struct store_options *o)
     s->o = *o;
     set_seal_bytes(s);
     list_init(&s->generations);
+    list_init(&s->retired);
     list_init(&s->pinned);
     s->last_index = b->ops->last(b);
     generation_open(s);
@@ -471,6 +495,11 @@ static void leave(struct store **sp, bool clean)
         struct generation *g = CONTAINER_OF(n, struct generation, node);
         g->pins = 0; /* a gather must not be used any more */
         list_remove(n);
+        generation_free(&g);
+    }
+    struct list *n;
+    while ((n = list_pop(&s->retired)) != NULL) {
+        struct generation *g = CONTAINER_OF(n, struct generation, node);
         generation_free(&g);
     }
     generation_free(&s->spare);

@@ -263,6 +263,48 @@ static void a_store_that_became_quiet_gives_its_memory_back(void **state)
     assert_true(r->s->spare == NULL || resident(r->s->spare) <= QUIET_PAGES);
 }
 
+/* What of the store's regions is resident and not in use. */
+static size_t left_over(const struct rig *r)
+{
+    size_t n = resident(r->s->open) - r->s->open->used / 4096;
+    LIST_FOR (it, &r->s->retired)
+        n += resident(CONTAINER_OF(it, struct generation, node));
+    return r->s->spare == NULL ? n : n + resident(r->s->spare);
+}
+
+/* A slice a turn: the loop is not held up for the pages of a whole region. */
+static void memory_is_given_back_in_slices(void **state)
+{
+    struct rig *r = *state;
+    char key[16];
+    static char value[4000];
+    memset(value, 'v', sizeof(value) - 1);
+    store_abandon(&r->s);
+    r->o.generation_bytes = 8 << 20;
+    assert_int_equal(store_start_mem(&r->s, r->disk, &r->o, r->now, NULL),
+                     ERR_OK);
+    for (int i = 0; i < 5000; i++) { /* two generations, half of a third */
+        snprintf(key, sizeof(key), "%d", i);
+        put(r, key, value);
+        commit(r);
+        poll(r);
+    }
+    store_seal(r->s);
+    r->now.mono_ms += r->o.generation_age_ms;
+    size_t was = left_over(r), turns = 0;
+    assert_true(was > 1500);
+    do {
+        poll(r);
+        size_t is = left_over(r);
+        if (is < was) /* else another was applied */
+            assert_in_range(was - is, 1, GENERATION_TRIM_BYTES / 4096 + 1);
+        was = is;
+        assert_true(++turns < 1000);
+    } while (store_next_poll_ms(r->s) == 0);
+    assert_in_range(was, 0, QUIET_PAGES);
+    assert_true(list_empty(&r->s->retired));
+}
+
 static void a_slow_disk_makes_generations_larger_not_more(void **state)
 {
     struct rig *r = *state;
@@ -745,6 +787,7 @@ int main(void)
         TEST(a_generation_is_sealed_by_age),
         TEST(a_generation_is_sealed_by_size_at_the_end_of_an_entry),
         TEST(a_store_that_became_quiet_gives_its_memory_back),
+        TEST(memory_is_given_back_in_slices),
         TEST(a_slow_disk_makes_generations_larger_not_more),
         TEST(a_generation_stays_while_a_view_is_held),
         TEST(a_missing_row_is_fetched_and_stays),
