@@ -100,8 +100,11 @@ void server_end_tick(struct server *s)
 {
     uint64_t index = backend_last(s);
     if (s->tick_dirty) {
+        uint64_t before = stopwatch_us(&s->watch);
         backend_set_callers(s, s->reads);
         index = backend_commit(s);
+        if (backend_acked(s) >= index) /* most of that was the sync */
+            s->turn_synced_us += stopwatch_us(&s->watch) - before;
         s->tick_dirty = false;
         s->stats.ticks++;
         sync_if_idle(s);
