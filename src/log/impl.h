@@ -40,8 +40,11 @@
 #define INLINE_BYTES ((uint64_t)64 << 10)
 #define INLINE_SYNC_US 2000
 
-/* Spares kept for recycling: what one flush of the store releases at once. */
-#define SPARES_MAX 4
+/* Spares kept for recycling. A busy store releases many segments at once and
+ * wants as many in a moment: more are kept as far as log_set_spare_bytes()
+ * allows, and go one by one when none was released for SPARE_IDLE_MS. */
+#define SPARES_IDLE 4
+#define SPARE_IDLE_MS 10000
 #define FIRST_SEGMENT_BYTES ((uint64_t)1 << 20)
 #define KEEP_BYTES_DEFAULT ((uint64_t)1 << 30)
 
@@ -115,7 +118,7 @@ struct log {
     struct list holds;
     uint64_t spare_number;
     uint64_t release_below;
-    uint64_t keep_bytes;
+    uint64_t keep_bytes, spare_bytes;
     uint64_t durable_bytes;
     uint64_t unsynced_us;   /* since when the oldest of what is not durable is
                                written; 0: all is durable */
@@ -139,7 +142,7 @@ struct log {
     _Atomic uint64_t lately_us; /* a sync takes, smoothed */
 
     /* the keeper's */
-    uint64_t next_sync_ms, next_mark_ms;
+    uint64_t next_sync_ms, next_mark_ms, next_trim_ms;
     bool keeps; /* what it could not remove, and has said so */
 
     bool started;

@@ -1,11 +1,12 @@
 /* The keeper: what may take long and must not stand in the way of a commit.
  *
  *   retention   segments below what is needed become spares or go
+ *   trim        an idle log gives back spares of its busy time
  *   spares      the next segment is allocated at once (so that a full disk is
  *               known early) and filled with zeroes once a quarter of the
  *               present one is used (so that overwriting it syncs fast)
  *   sync        LOG_EVERYSEC: fdatasync in the background
- *   watermark   every two seconds while the log moves
+ *   watermark   every two seconds while the log moves, and for each segment
  *
  * A reused file is renamed to ".spare" and the directory synced before it may
  * be written: otherwise a power cut could leave the old name on new bytes.
@@ -17,12 +18,13 @@
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/histogram.h"
 #include "util/logger.h"
 
 #define TURN_MS 1000
 #define TURN_SOON_MS 100 /* LOG_EVERYSEC, or waiting for space */
-#define FILL_CHUNK ((uint64_t)1 << 20)
+#define FREE_CHUNK ((uint64_t)1 << 20)
 
 static uint64_t now_ms(void)
 {
@@ -81,17 +83,21 @@ static void background_sync(struct log *l)
         l->on_progress(l->ud);
 }
 
+/* Every two seconds while the log moves, and when a segment was begun. */
 static void watermark(struct log *l)
 {
     uint64_t now = now_ms();
-    if (now < l->next_mark_ms)
-        return;
-    l->next_mark_ms = now + WATERMARK_MS;
+    (void)pthread_mutex_lock(&l->lock);
+    uint64_t newest = l->w.head.first;
+    (void)pthread_mutex_unlock(&l->lock);
     (void)pthread_mutex_lock(&l->mark_lock);
     bool moved = l->mark.durable < log_durable(l);
+    bool begun = l->mark.newest < newest;
     (void)pthread_mutex_unlock(&l->mark_lock);
-    if (moved)
-        log_mark(l, 0);
+    if (!begun && (!moved || now < l->next_mark_ms))
+        return;
+    l->next_mark_ms = now + WATERMARK_MS;
+    log_mark(l, newest);
 }
 
 /* --- retention ----------------------------------------------------------- */
@@ -129,15 +135,41 @@ static size_t count(const struct list *l)
     return n;
 }
 
+/* With lock. */
+static size_t spares_max(const struct log *l)
+{
+    uint64_t bytes =
+        l->spare_bytes < l->keep_bytes ? l->spare_bytes : l->keep_bytes;
+    size_t n = (size_t)(bytes / l->segment_bytes);
+    return n < SPARES_IDLE ? SPARES_IDLE : n;
+}
+
+/* Where free blocks are told to the disk at once (ext4 with `discard`), 64 MiB
+ * in one piece hold up every sync for 13 ms. */
+static int unlink_slowly(struct log *l, const char *name, uint64_t size)
+{
+    int fd = openat(l->dir.fd, name, O_WRONLY | O_CLOEXEC);
+    int why = io_unlink(&l->dir, name);
+    while (fd >= 0 && why == 0 && size > FREE_CHUNK) {
+        size -= FREE_CHUNK;
+        if (ftruncate(fd, (off_t)size) != 0)
+            break;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return why;
+}
+
 /* Rename to a spare if that is of use, else unlink. Fails if the file still has
  * its name. */
-static enum err drop_file(struct log *l, const struct seg_head *head,
+static enum err drop_file(struct log *l, const struct seg_head *head, bool read,
                           bool recycle, struct errbuf *e)
 {
     char name[SEG_NAME], spare_name[SEG_NAME];
     seg_name(name, head->first, ".seg");
     if (!recycle) {
-        int why = io_unlink(&l->dir, name);
+        int why = read ? io_unlink(&l->dir, name)
+                       : unlink_slowly(l, name, head->size);
         return why == 0 ? ERR_OK
                         : err_sys(e, ERR_IO, why, "cannot remove %s/%s",
                                   l->path, name);
@@ -160,6 +192,7 @@ static enum err drop_file(struct log *l, const struct seg_head *head,
     keeper_count_spares(l);
     atomic_store(&l->no_space, ERR_OK);
     (void)pthread_mutex_unlock(&l->lock);
+    l->next_trim_ms = now_ms() + SPARE_IDLE_MS;
     return ERR_OK;
 }
 
@@ -193,12 +226,13 @@ static void retention(struct log *l)
         struct seg_head head = seg->head;
         /* A reader keeps the old bytes if the file goes, not if it is written
          * over. */
-        bool recycle = seg->readers == 0 && head.size == l->segment_bytes &&
-                       count(&l->spares) < SPARES_MAX;
+        bool read = seg->readers > 0;
+        bool recycle = !read && head.size == l->segment_bytes &&
+                       count(&l->spares) < spares_max(l);
         atomic_store(&l->first, next->head.first);
         seg_drop(seg);
         (void)pthread_mutex_unlock(&l->lock);
-        if (drop_file(l, &head, recycle, &e) != ERR_OK) {
+        if (drop_file(l, &head, read, recycle, &e) != ERR_OK) {
             keep(l, &head, &e);
             return;
         }
@@ -207,6 +241,36 @@ static void retention(struct log *l)
 }
 
 /* --- spares -------------------------------------------------------------- */
+
+/* One of more than there should be, taken out of the list. */
+static struct spare *surplus(struct log *l, bool idle)
+{
+    struct spare *s = NULL;
+    (void)pthread_mutex_lock(&l->lock);
+    size_t max = idle ? SPARES_IDLE : spares_max(l);
+    if (count(&l->spares) > max) {
+        s = CONTAINER_OF(list_first(&l->spares), struct spare, node);
+        list_remove(&s->node);
+        keeper_count_spares(l);
+    }
+    (void)pthread_mutex_unlock(&l->lock);
+    return s;
+}
+
+static void trim(struct log *l)
+{
+    uint64_t now = now_ms();
+    bool idle = now >= l->next_trim_ms;
+    struct spare *s = surplus(l, idle);
+    if (idle)
+        l->next_trim_ms = now + SPARE_IDLE_MS;
+    if (s == NULL)
+        return;
+    char name[SEG_NAME];
+    seg_name(name, s->number, s->filled ? ".spare" : ".reserve");
+    (void)unlink_slowly(l, name, s->size);
+    mem_free(s);
+}
 
 static void there_is_space(struct log *l)
 {
@@ -285,21 +349,21 @@ static void fill(struct log *l)
     seg_name(full, s->number, ".spare");
     int fd = openat(l->dir.fd, name, O_RDWR | O_CLOEXEC);
     int why = fd < 0 ? errno : 0;
-    for (uint64_t off = 0; why == 0 && off < s->size; off += FILL_CHUNK) {
+    bool stop = false;
+    for (uint64_t off = 0; why == 0 && !stop && off < s->size;) {
         uint64_t left = s->size - off;
-        (void)pthread_mutex_lock(&l->lock);
-        bool stop = l->stop;
-        (void)pthread_mutex_unlock(&l->lock);
-        if (stop)
-            break;
-        why =
-            io_zero(l->dir.io, fd, off, left < FILL_CHUNK ? left : FILL_CHUNK);
-        /* Little by little: one big sync would delay those of the log. */
-        if (why == 0)
-            why = io_sync(l->dir.io, fd);
+        size_t n = left < FILE_PIECE ? (size_t)left : FILE_PIECE;
+        why = io_zero(l->dir.io, fd, off, n);
+        file_write_out(fd, off, n);
+        off += n;
         background_sync(l);
-        s->filled = off + FILL_CHUNK >= s->size;
+        (void)pthread_mutex_lock(&l->lock);
+        stop = l->stop;
+        (void)pthread_mutex_unlock(&l->lock);
     }
+    if (why == 0 && !stop)
+        why = io_sync(l->dir.io, fd);
+    s->filled = why == 0 && !stop;
     if (fd >= 0)
         (void)close(fd);
     enum err rc = ERR_OK;
@@ -320,10 +384,11 @@ static void fill(struct log *l)
 void keeper_turn(struct log *l)
 {
     background_sync(l);
+    watermark(l);
     retention(l);
+    trim(l);
     reserve(l);
     fill(l);
-    watermark(l);
 }
 
 void *keeper_main(void *arg)

@@ -215,6 +215,14 @@ void log_set_keep_bytes(struct log *l, uint64_t keep_bytes)
     (void)pthread_mutex_unlock(&l->lock);
 }
 
+void log_set_spare_bytes(struct log *l, uint64_t bytes)
+{
+    CHECK_OBJ(l, LOG);
+    (void)pthread_mutex_lock(&l->lock);
+    l->spare_bytes = bytes;
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
 uint64_t log_first(struct log *l)
 {
     return atomic_load(&l->first);

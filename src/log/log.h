@@ -162,6 +162,8 @@ MUST_USE enum err log_wait(struct log *log, uint64_t index, struct errbuf *e);
 
 void log_set_sync(struct log *log, enum log_sync_mode mode);
 void log_set_keep_bytes(struct log *log, uint64_t keep_bytes);
+/* What spare segments of a busy time may take; keep_bytes bounds it. */
+void log_set_spare_bytes(struct log *log, uint64_t bytes);
 
 /* Where the log stands; see invariant 3. [any], log_last() excepted. */
 uint64_t log_first(struct log *log);

@@ -7,8 +7,8 @@
  *   slot: magic "BELFMARK", version, turn, durable, epoch, newest, cut, time
  *
  * Of the readable slots the one with the higher turn counts; a torn write hits
- * the older one only. It is written when a segment is begun, every few seconds
- * while the log moves, at a clean stop, and around a cut.
+ * the older one only. It is written soon after a segment is begun, every few
+ * seconds while the log moves, at a clean stop, and around a cut.
  *
  * Never ahead of the truth: what it names durable has been synced before.
  */

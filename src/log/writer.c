@@ -9,8 +9,9 @@
  *
  * When the segment is full (switch_segment):
  *   sync the old one; take a spare, or allocate; new head, synced; its final
- *   name, synced; the watermark; go on. Power may fail between any two steps:
- *   until the name is there the old segment is the newest, and it is whole.
+ *   name, synced; go on, and the keeper writes the watermark. Power may fail
+ *   between any two steps: until the name is there the old segment is the
+ *   newest, and it is whole.
  *
  * Ways to fail: a write or sync that fails ends the process (invariant 8). A
  * segment that cannot be allocated leaves the rest of the batch where it is
@@ -171,9 +172,20 @@ static enum err next_file(struct log *l, uint64_t need, char name[SEG_NAME],
     return io_create(&l->dir, name, *size, fd, e);
 }
 
+/* How long the entries from v[*from] on took to be acked. */
+static void time_commits(struct log *l, size_t *from)
+{
+    uint64_t now = clock_mono_us();
+    (void)pthread_mutex_lock(&l->lock);
+    for (; *from < l->batch.done; (*from)++)
+        histogram_record(l->commit_us, now - l->batch.v[*from].since_us);
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
 /* Begin the segment that holds w->next, with room for `size` bytes. False if
- * there is no space or the log has failed. */
-static bool switch_segment(struct log *l, uint64_t size)
+ * there is no space or the log has failed. Takes several syncs: who waits for
+ * what is on the disk already is told before. */
+static bool switch_segment(struct log *l, uint64_t size, size_t *untimed)
 {
     struct writer *w = &l->w;
     struct errbuf e;
@@ -187,6 +199,9 @@ static bool switch_segment(struct log *l, uint64_t size)
     /* Invariant 5: a tail lies in the newest segment only. */
     if (log_durable(l) < w->next - 1 && !sync_now(l))
         return false;
+    time_commits(l, untimed);
+    if (l->threaded && l->on_progress != NULL)
+        l->on_progress(l->ud);
     enum err rc =
         next_file(l, SEG_DATA + size, old_name, &fd, &head.size, &recycled, &e);
     if (rc != ERR_OK) { /* not final; the keeper says it */
@@ -212,11 +227,10 @@ static bool switch_segment(struct log *l, uint64_t size)
     bool keeper_closes = old == l->syncing;
     l->stats.switches++;
     l->stats.recycled += recycled;
-    (void)pthread_cond_signal(&l->keep); /* time to allocate another */
+    (void)pthread_cond_signal(&l->keep); /* it wants a mark, and another */
     (void)pthread_mutex_unlock(&l->lock);
     if (!keeper_closes)
         (void)close(old);
-    log_mark(l, head.first);
     return true;
 }
 
@@ -227,21 +241,11 @@ static bool fits(const struct writer *w, uint64_t size)
     return at + size <= w->head.size;
 }
 
-/* How long the entries from v[from] on took to be acked. */
-static void time_commits(struct log *l, size_t from)
-{
-    uint64_t now = clock_mono_us();
-    (void)pthread_mutex_lock(&l->lock);
-    for (size_t i = from; i < l->batch.done; i++)
-        histogram_record(l->commit_us, now - l->batch.v[i].since_us);
-    (void)pthread_mutex_unlock(&l->lock);
-}
-
 void writer_run(struct log *l)
 {
     struct writer *w = &l->w;
     struct batch *b = &l->batch;
-    size_t first = b->done;
+    size_t untimed = b->done;
     bool ok = !atomic_load(&l->failed), stuck = false;
     while (ok && b->done + w->records < b->n) {
         struct pending p = b->v[b->done + w->records];
@@ -253,7 +257,7 @@ void writer_run(struct log *l)
         size_t n = w->records;
         ok = flush(l);
         b->done += ok ? n : 0;
-        if (ok && !fits(w, size) && !switch_segment(l, size)) {
+        if (ok && !fits(w, size) && !switch_segment(l, size, &untimed)) {
             stuck = !atomic_load(&l->failed);
             break;
         }
@@ -272,7 +276,7 @@ void writer_run(struct log *l)
         (void)sync_now(l);
     else if (ok) /* the mode may have changed: acked follows */
         log_publish(l, w->next - 1, w->bytes, 0, 0);
-    time_commits(l, first);
+    time_commits(l, &untimed);
 }
 
 /* Is there anything that the log thread could do? With lock. */

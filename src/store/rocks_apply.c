@@ -253,6 +253,9 @@ static void look_at_space(struct rocks *r)
 static void check_space(struct rocks *r)
 {
     look_at_space(r);
+    uint64_t left = atomic_load(&r->disk_free),
+             reserve = atomic_load(&r->disk_reserve);
+    log_set_spare_bytes(r->log, left > reserve ? (left - reserve) / 4 : 0);
     if (!r->ballast && atomic_load(&r->disk_free) > 4 * ROCKS_BALLAST_BYTES)
         r->ballast = rocks_ballast_take(r->dir);
 }

@@ -135,6 +135,39 @@ static void released_segments_are_written_over(void **state)
     place_remove(&p);
 }
 
+static size_t spares_in(const struct place *p)
+{
+    size_t n = 0;
+    DIR *d = opendir(p->path);
+    assert_non_null(d);
+    for (struct dirent *f; (f = readdir(d)) != NULL;)
+        n += strstr(f->d_name, ".spare") != NULL ||
+             strstr(f->d_name, ".reserve") != NULL;
+    (void)closedir(d);
+    return n;
+}
+
+static void a_busy_log_keeps_as_many_spares_as_it_may(void **state)
+{
+    (void)state;
+    struct place p;
+    struct log *l = many_segments(&p, 3000);
+    log_release(l, 1500); /* nothing was said: no more than a few */
+    assert_int_equal(spares_in(&p), 4);
+    log_set_spare_bytes(l, 9 * LOG_SEGMENT_BYTES_MIN);
+    log_release(l, 3000);
+    assert_int_equal(spares_in(&p), 9);
+    /* The disk has filled: they go one by one, at once. */
+    log_set_spare_bytes(l, 0);
+    for (uint64_t i = 3001; spares_in(&p) > 4; i++) {
+        assert_true(i < 3100);
+        add_entries(l, i, i);
+    }
+    check_entries(l, log_first(l), log_last(l));
+    log_close(&l);
+    place_remove(&p);
+}
+
 static void an_unsynced_record_is_never_released(void **state)
 {
     (void)state;
@@ -192,6 +225,7 @@ int main(void)
         cmocka_unit_test(
             holds_end_where_keep_bytes_does_the_stores_need_does_not),
         cmocka_unit_test(released_segments_are_written_over),
+        cmocka_unit_test(a_busy_log_keeps_as_many_spares_as_it_may),
         cmocka_unit_test(an_unsynced_record_is_never_released),
         cmocka_unit_test(a_reader_survives_the_release_of_its_segment),
     };
