@@ -178,11 +178,11 @@ class BelfryLean(Belfry):
     more = ["--lean"]
 
 
-class BelfryNoRealtime(Belfry):
+class BelfryNoPriority(Belfry):
     """The thread that syncs its log is scheduled as those of others are."""
 
-    name = "belfry, log-realtime no"
-    options = ["--log-realtime", "no"]
+    name = "belfry, log-priority no"
+    options = ["--log-priority", "no"]
 
 
 class BelfryBeside(Belfry):

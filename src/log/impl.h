@@ -92,7 +92,7 @@ struct log {
     char *path;
     int lock_fd;
     uint64_t segment_bytes;
-    bool threaded, realtime;
+    bool threaded, priority;
     void (*on_progress)(void *ud);
     void (*on_fatal)(const char *why, void *ud);
     void *ud;

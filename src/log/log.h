@@ -97,7 +97,7 @@ struct log_options {
     bool must_exist;        /* ERR_CORRUPT rather than a new log */
     enum log_sync_mode sync;
     bool threaded; /* false: log_submit() does the work */
-    bool realtime; /* the log thread runs before others, if it may */
+    bool priority; /* the log thread runs before others, if it may */
     void (*on_progress)(void *ud); /* acked, written or durable moved. From a
                                       log thread: may only wake the loop */
     void (*on_fatal)(const char *why, void *ud); /* NULL: say and _exit */
@@ -192,7 +192,7 @@ struct log_stats {
     uint64_t inline_syncs;
     uint64_t segments, segment_bytes; /* present */
     uint64_t switches, recycled;
-    bool realtime; /* the log thread does run before others */
+    bool priority; /* the log thread does run before others */
     struct log_times {
         uint64_t p50, p99, max;
     } sync_us,     /* of each fdatasync(2) */

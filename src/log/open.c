@@ -317,7 +317,7 @@ static struct log *new_log(const struct log_options *o)
     ASSERT(l->segment_bytes >= LOG_SEGMENT_BYTES_MIN);
     l->keep_bytes = o->keep_bytes == 0 ? KEEP_BYTES_DEFAULT : o->keep_bytes;
     l->threaded = o->threaded;
-    l->realtime = o->realtime;
+    l->priority = o->priority;
     l->on_progress = o->on_progress;
     l->on_fatal = o->on_fatal;
     l->ud = o->ud;

@@ -31,7 +31,7 @@ static void fill_options(struct server *s, struct store_options *o)
     o->dir = cf->dir;
     o->log_sync = sync_mode(cf);
     o->log_segment_bytes = cf->log_segment_size;
-    o->log_realtime = cf->log_realtime;
+    o->log_priority = cf->log_priority;
     o->log_max_bytes = cf->log_max_bytes;
     o->generation_bytes = cf->generation_max_bytes;
     o->generation_age_ms = cf->generation_max_age_ms;

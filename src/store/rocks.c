@@ -169,7 +169,7 @@ static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
         .must_exist = r->has_base || r->witness.durable > 0,
         .sync = (enum log_sync_mode)r->o.log_sync,
         .threaded = true,
-        .realtime = r->o.log_realtime,
+        .priority = r->o.log_priority,
         .on_progress = log_moved,
         .ud = r,
     };
@@ -348,7 +348,7 @@ static void rocks_stats(const struct backend *b, struct store_stats *out)
     out->commit_us = times_of(ls.commit_us);
     out->log_bytes = ls.segment_bytes;
     out->log_segments = ls.segments;
-    out->log_realtime = ls.realtime;
+    out->log_priority = ls.priority;
     out->applied_index = atomic_load(&r->applied_index);
     out->flushed_index = atomic_load(&r->flushed_index);
     out->disk_free_bytes = atomic_load(&r->disk_free);

@@ -181,7 +181,7 @@ struct store_options {
     const char *dir;
     int log_sync; /* enum log_sync of log/log.h */
     uint64_t log_segment_bytes, log_max_bytes;
-    bool log_realtime;
+    bool log_priority;
     uint64_t generation_bytes, generation_age_ms, overlay_bytes_max;
     uint64_t block_cache_bytes, write_buffer_bytes;
     uint64_t disk_reserve_bytes;
@@ -229,7 +229,7 @@ struct store_stats {
     uint64_t reads, base_reads, pending_reads, blocking_reads;
     uint64_t loop_disk_reads; /* reads on the loop that touched a disk */
     uint64_t fetches, log_bytes, log_segments, disk_free_bytes;
-    bool log_realtime; /* the log's thread runs before others */
+    bool log_priority; /* the log's thread runs before others */
     uint64_t replayed_entries, dropped_tail_bytes;
     uint64_t cut_manifest_bytes;
     uint64_t backup_bytes; /* of the log, copied by the last backup so far */
