@@ -18,7 +18,7 @@ import time
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SERVER = os.path.join(REPO, os.environ.get("B", "build/release"), "belfry-server")
 UNIT = os.path.join(REPO, "conf", "belfry.service")
-KNOWN = {"sched_setscheduler", "prlimit64", "setrlimit", "fdatasync", "fallocate"}
+KNOWN = {"sched_setattr", "sync_file_range", "prlimit64", "setrlimit", "fdatasync", "fallocate"}
 
 
 def sets():
