@@ -2,22 +2,21 @@
  * compresses is not flattered, behind a head that tells jobs apart and carries
  * a stamp: 20 digits and a blank.
  *
- * The text is a slice of a pool, at a random place: to draw each letter anew
- * would measure the client. */
+ * The text is the next slice of a pool: to draw each letter anew would measure
+ * the client. */
 #ifndef BENCH_PAYLOAD_H
 #define BENCH_PAYLOAD_H
 
 #include <stdint.h>
 
 #include "util/buf.h"
-#include "util/rng.h"
 
 #define PAYLOAD_HEAD 21
 
 struct payload {
     struct buf body;
     struct buf pool;
-    struct rng rng; /* of the places */
+    size_t place; /* of the next text */
 };
 
 void payload_init(struct payload *p, uint32_t size, uint64_t seed);
