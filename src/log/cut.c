@@ -148,11 +148,6 @@ enum err log_truncate_suffix(struct log *l, uint64_t from, struct errbuf *e)
     wait_for_keeper(l);
     (void)pthread_mutex_lock(&l->mark_lock);
     rc = cut_files(&l->dir, from, &l->mark, &off, e);
-    /* How far it came is for log_open() to see. A watermark that still counted
-     * the suffix as durable would make that damage. */
-    if (rc != ERR_OK)
-        atomic_store(&l->failed, true);
-    (void)pthread_mutex_unlock(&l->mark_lock);
     if (rc != ERR_OK)
         goto out;
     (void)pthread_mutex_lock(&l->lock);
@@ -172,6 +167,11 @@ enum err log_truncate_suffix(struct log *l, uint64_t from, struct errbuf *e)
     rc = reopen_newest(l, from, off, e);
 
 out:
+    /* How far it came is for log_open() to see. A watermark that still counted
+     * the suffix as durable would make that damage. */
+    if (rc != ERR_OK)
+        atomic_store(&l->failed, true);
+    (void)pthread_mutex_unlock(&l->mark_lock);
     token_give(l);
     return rc;
 }

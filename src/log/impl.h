@@ -177,7 +177,9 @@ void log_cond_init(pthread_cond_t *c);
 void log_cond_wait_ms(pthread_cond_t *c, pthread_mutex_t *m, uint64_t ms);
 
 /* Note what is durable in the watermark. A failure is said, not final. */
+/* mark_lock is taken before lock, never the other way round. */
 void log_mark(struct log *l, uint64_t newest);
+void log_mark_locked(struct log *l, uint64_t newest);
 
 /* --- writer.c ------------------------------------------------------------ */
 void writer_init(struct log *l, int fd, const struct seg_head *head,
@@ -194,6 +196,7 @@ void token_give(struct log *l);
 
 /* --- keeper.c ------------------------------------------------------------ */
 void *keeper_main(void *log);
+bool keeper_has_surplus(const struct log *l); /* of spares; with lock */
 void keeper_turn(struct log *l);         /* unthreaded mode: its work, once */
 void keeper_count_spares(struct log *l); /* with lock */
 bool keeper_can_drop(struct log *l);     /* with lock */

@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "log/impl.h"
@@ -87,17 +88,17 @@ static void background_sync(struct log *l)
 static void watermark(struct log *l)
 {
     uint64_t now = now_ms();
+    /* All under its lock, so that a cut comes before or after. */
+    (void)pthread_mutex_lock(&l->mark_lock);
     (void)pthread_mutex_lock(&l->lock);
     uint64_t newest = l->w.head.first;
     (void)pthread_mutex_unlock(&l->lock);
-    (void)pthread_mutex_lock(&l->mark_lock);
     bool moved = l->mark.durable < log_durable(l);
-    bool begun = l->mark.newest < newest;
+    if (l->mark.newest < newest || (moved && now >= l->next_mark_ms)) {
+        l->next_mark_ms = now + WATERMARK_MS;
+        log_mark_locked(l, newest);
+    }
     (void)pthread_mutex_unlock(&l->mark_lock);
-    if (!begun && (!moved || now < l->next_mark_ms))
-        return;
-    l->next_mark_ms = now + WATERMARK_MS;
-    log_mark(l, newest);
 }
 
 /* --- retention ----------------------------------------------------------- */
@@ -145,18 +146,24 @@ static size_t spares_max(const struct log *l)
 }
 
 /* Where free blocks are told to the disk at once (ext4 with `discard`), 64 MiB
- * in one piece hold up every sync for 13 ms. */
+ * in one piece hold up every sync for 13 ms. Only what has no name any more,
+ * not even after a power cut, is cut off: half a segment would be damage. */
 static int unlink_slowly(struct log *l, const char *name, uint64_t size)
 {
-    int fd = openat(l->dir.fd, name, O_WRONLY | O_CLOEXEC);
+    struct stat st;
+    struct errbuf e;
+    bool large = size > FREE_CHUNK;
+    int fd = large ? openat(l->dir.fd, name, O_WRONLY | O_CLOEXEC) : -1;
     int why = io_unlink(&l->dir, name);
-    while (fd >= 0 && why == 0 && size > FREE_CHUNK) {
+    if (fd < 0)
+        return why;
+    bool gone = why == 0 && io_sync_dir(&l->dir, &e) == ERR_OK &&
+                fstat(fd, &st) == 0 && st.st_nlink == 0;
+    while (gone && size > FREE_CHUNK) {
         size -= FREE_CHUNK;
-        if (ftruncate(fd, (off_t)size) != 0)
-            break;
+        gone = ftruncate(fd, (off_t)size) == 0;
     }
-    if (fd >= 0)
-        (void)close(fd);
+    (void)close(fd);
     return why;
 }
 
@@ -242,6 +249,11 @@ static void retention(struct log *l)
 
 /* --- spares -------------------------------------------------------------- */
 
+bool keeper_has_surplus(const struct log *l)
+{
+    return count(&l->spares) > spares_max(l);
+}
+
 /* One of more than there should be, taken out of the list. */
 static struct spare *surplus(struct log *l, bool idle)
 {
@@ -261,15 +273,14 @@ static void trim(struct log *l)
 {
     uint64_t now = now_ms();
     bool idle = now >= l->next_trim_ms;
-    struct spare *s = surplus(l, idle);
     if (idle)
         l->next_trim_ms = now + SPARE_IDLE_MS;
-    if (s == NULL)
-        return;
-    char name[SEG_NAME];
-    seg_name(name, s->number, s->filled ? ".spare" : ".reserve");
-    (void)unlink_slowly(l, name, s->size);
-    mem_free(s);
+    for (struct spare *s; (s = surplus(l, idle)) != NULL; idle = false) {
+        char name[SEG_NAME];
+        seg_name(name, s->number, s->filled ? ".spare" : ".reserve");
+        (void)unlink_slowly(l, name, s->size);
+        mem_free(s);
+    }
 }
 
 static void there_is_space(struct log *l)
@@ -354,9 +365,11 @@ static void fill(struct log *l)
         uint64_t left = s->size - off;
         size_t n = left < FILE_PIECE ? (size_t)left : FILE_PIECE;
         why = io_zero(l->dir.io, fd, off, n);
-        file_write_out(fd, off, n);
+        if (why == 0)
+            why = file_write_out(fd, off, n);
         off += n;
         background_sync(l);
+        watermark(l);
         (void)pthread_mutex_lock(&l->lock);
         stop = l->stop;
         (void)pthread_mutex_unlock(&l->lock);

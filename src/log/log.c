@@ -219,7 +219,10 @@ void log_set_spare_bytes(struct log *l, uint64_t bytes)
 {
     CHECK_OBJ(l, LOG);
     (void)pthread_mutex_lock(&l->lock);
+    bool less = bytes < l->spare_bytes;
     l->spare_bytes = bytes;
+    if (less && keeper_has_surplus(l))
+        (void)pthread_cond_signal(&l->keep);
     (void)pthread_mutex_unlock(&l->lock);
 }
 
@@ -447,13 +450,18 @@ void log_cond_wait_ms(pthread_cond_t *c, pthread_mutex_t *m, uint64_t ms)
     (void)pthread_cond_timedwait(c, m, &t);
 }
 
-void log_mark(struct log *l, uint64_t newest)
+void log_mark_locked(struct log *l, uint64_t newest)
 {
     struct errbuf e;
-    (void)pthread_mutex_lock(&l->mark_lock);
     l->mark.durable = log_durable(l);
     l->mark.newest = newest > l->mark.newest ? newest : l->mark.newest;
     if (!atomic_load(&l->failed) && mark_write(&l->dir, &l->mark, &e) != ERR_OK)
         say(LL_WARNING, "%s; a rolled back log may go unnoticed", e.text);
+}
+
+void log_mark(struct log *l, uint64_t newest)
+{
+    (void)pthread_mutex_lock(&l->mark_lock);
+    log_mark_locked(l, newest);
     (void)pthread_mutex_unlock(&l->mark_lock);
 }

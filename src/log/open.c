@@ -83,12 +83,14 @@ static enum err find_spares(struct log *l, struct errbuf *e)
             s->size = (uint64_t)st.st_size;
             s->filled = true;
             list_append(&l->spares, &s->node);
+            l->spare_bytes += s->size; /* until somebody says otherwise */
             if (n[k] > l->spare_number)
                 l->spare_number = n[k];
         }
         mem_free(n);
     }
     keeper_count_spares(l);
+    l->next_trim_ms = clock_mono_us() / 1000 + SPARE_IDLE_MS;
     return ERR_OK;
 }
 
@@ -423,7 +425,7 @@ void log_close(struct log **lp)
         (void)pthread_join(l->log_thread, NULL);
         (void)pthread_join(l->keeper_thread, NULL);
     }
-    log_mark(l, 0);
+    log_mark(l, l->w.head.first);
     free_log(l);
     *lp = NULL;
 }
