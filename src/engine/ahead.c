@@ -14,8 +14,9 @@
  * with 16 callers, where 4 are needed).
  *
  * There is one trip of the reader thread under way at a time, for one lane.
- * Lanes that find it busy, and parked ones, do without: their callers fetch a
- * few rows by themselves.
+ * What it brings is taken in step by step: other work goes on meanwhile. Lanes
+ * that find it busy, and parked ones, do without: their callers fetch a few
+ * rows by themselves.
  *
  * Nothing is decided here, and no row changes: a trip that failed or came too
  * late leaves everything as it was.
@@ -103,8 +104,8 @@ static void arrived(void *ud)
         struct errbuf err;
         enum err rc = ERR_OK;
         ahead_take(e, e->ahead.gather, l, 0, e->ahead.rows);
-        if (e->ahead.keys && !l->window.complete)
-            rc = lane_refill(e, e->ahead.gather, l, &err);
+        if (e->ahead.keys > 0 && !l->window.complete)
+            rc = lane_refill(e, e->ahead.gather, l, e->ahead.keys, &err);
         (void)rc; /* not enough came: leases refill by themselves */
     }
     gather_release(e->ahead.gather);
@@ -117,10 +118,11 @@ void ahead_look(struct engine *e, struct lane *l)
     if (e->ahead.size == 0)
         e->ahead.size = ROWS_MIN;
     e->ahead.rows = wish_rows(e, l);
-    e->ahead.keys = l->window.len <= e->ahead.size && !l->window.complete;
-    if (e->ahead.keys)
-        lane_wish(e, e->ahead.gather, l);
-    if (e->ahead.rows == 0 && !e->ahead.keys) {
+    bool keys = l->window.len <= e->ahead.size && !l->window.complete;
+    e->ahead.keys = keys ? e->ahead.size : 0;
+    if (keys)
+        lane_wish(e, e->ahead.gather, l, e->ahead.keys);
+    if (e->ahead.rows == 0 && !keys) {
         /* What it found holds the overlay: nothing could be dropped until the
          * next time that rows are missing. */
         gather_release(e->ahead.gather);

@@ -22,7 +22,6 @@
 #define HEAD_EVERY                                            \
     4096 /* leases between two writes of a head that moved up \
           */
-#define REFILL_ROWS 512
 
 struct lane_key {
     const struct queue *queue;
@@ -688,9 +687,10 @@ static bool refill_row(struct slice key, struct slice value, void *ud)
     return true;
 }
 
-/* From the bound to the end of the lane's rows. Returns how many of them. */
+/* From the bound to the end of the lane's rows. Returns how many of them, at
+ * most `rows`. */
 static uint32_t refill_range(const struct engine *e, const struct lane *l,
-                             struct key *from, struct key *to)
+                             uint32_t rows, struct key *from, struct key *to)
 {
     struct key prefix;
     row_key(from, l, l->window.bound_order, &l->window.bound_id);
@@ -702,23 +702,24 @@ static uint32_t refill_range(const struct engine *e, const struct lane *l,
     if (e->window_members >= e->config.window_entries)
         return 8;
     uint32_t most = e->config.window_lane / 2 + 1;
-    return most > REFILL_ROWS ? REFILL_ROWS : most;
+    return most > rows ? rows : most;
 }
 
-void lane_wish(struct engine *e, struct gather *g, struct lane *l)
+void lane_wish(struct engine *e, struct gather *g, struct lane *l,
+               uint32_t rows)
 {
     struct key from, to;
-    uint32_t most = refill_range(e, l, &from, &to);
+    uint32_t most = refill_range(e, l, rows, &from, &to);
     store_wish_scan(e->store, g, family_of(l), key_slice(&from), key_slice(&to),
                     most);
 }
 
 enum err lane_refill(struct engine *e, struct gather *g, struct lane *l,
-                     struct errbuf *err)
+                     uint32_t rows, struct errbuf *err)
 {
     ASSERT(!l->window.complete);
     struct key from, to;
-    uint32_t most = refill_range(e, l, &from, &to);
+    uint32_t most = refill_range(e, l, rows, &from, &to);
     struct refill r = {.e = e, .lane = l};
     enum err rc = store_scan(e->store, g, family_of(l), key_slice(&from),
                              key_slice(&to), most, refill_row, &r, err);
@@ -744,7 +745,7 @@ enum err lanes_read(struct engine *e, struct gather *g, struct lane **lanes,
     for (uint32_t i = 0; i < n; i++) {
         if (!window_unread(&lanes[i]->window))
             continue;
-        enum err rc = lane_refill(e, g, lanes[i], err);
+        enum err rc = lane_refill(e, g, lanes[i], LANE_REFILL_ROWS, err);
         if (rc == ERR_PENDING)
             all = rc;
         else if (rc != ERR_OK)

@@ -44,11 +44,14 @@ void lane_free(struct engine *e, struct lane *l);
 uint64_t lane_order(const struct lane *l, uint32_t priority, uint64_t since_ms);
 /* Its head changed: put it where it belongs in its share, queue and row. */
 void lane_update(struct engine *e, struct lane *l);
-/* Bring rows from the store into an unread window. */
+/* Bring rows from the store, at most so many, into an unread window. */
+#define LANE_REFILL_ROWS 512
 MUST_USE enum err lane_refill(struct engine *e, struct gather *g,
-                              struct lane *l, struct errbuf *err);
+                              struct lane *l, uint32_t rows,
+                              struct errbuf *err);
 /* Have the next fetch of this gather bring what lane_refill() will want. */
-void lane_wish(struct engine *e, struct gather *g, struct lane *l);
+void lane_wish(struct engine *e, struct gather *g, struct lane *l,
+               uint32_t rows);
 /* A member of its window and the job in memory find each other. */
 void lane_has_job(struct lane *l, struct member *m, struct job *j);
 /* A ready row appeared (the row is written here) or goes. */

@@ -335,7 +335,7 @@ static enum err read_first(struct engine *e, struct gather *g, struct queue *q,
         else if (l == NULL || !window_unread(&l->window))
             return ERR_OK;
         else
-            rc = lane_refill(e, g, l, err);
+            rc = lane_refill(e, g, l, LANE_REFILL_ROWS, err);
         if (rc != ERR_OK)
             return rc;
     }

@@ -237,8 +237,8 @@ struct ahead {
     uint32_t lane; /* that it is under way for; 0: none */
     uint32_t size; /* of a trip */
     uint32_t rows; /* of jobs that were asked for */
+    uint32_t keys; /* and so many that stand behind the window */
     bool late;     /* somebody waits for it */
-    bool keys;     /* and what stands behind the window */
 };
 
 /* What a new job is made of (add.c). */

@@ -193,7 +193,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
 {
     *out = NULL;
     if (window_unread(&l->window))
-        return lane_refill(e, g, l, err);
+        return lane_refill(e, g, l, LANE_REFILL_ROWS, err);
     struct member *m = window_head(&l->window);
     struct job *j = NULL;
     bool gone = false;
