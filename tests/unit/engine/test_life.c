@@ -521,6 +521,26 @@ static void a_backlog_is_read_ahead_of_its_leases(void **state)
     rig_step(r);
 }
 
+static void a_trip_brings_as_many_keys_as_rows(void **state)
+{
+    struct rig *r = *state;
+    struct engine_stats st;
+    rig_close(r);
+    r->config.window_lane = 8000;
+    rig_open(r);
+    r->check = false;
+    for (int i = 0; i < 6000; i++)
+        rig_add(r, "q", "x", NULL);
+    rig_restart(r);
+    mem_knobs(r->disk)->pending_per_1000 = 1000;
+    for (int i = 0; i < 6000; i++)
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+    engine_get_stats(r->engine, &st);
+    assert_in_range(st.refills, 1, 8); /* the first trips have 1,024 */
+    mem_knobs(r->disk)->pending_per_1000 = 0;
+    rig_step(r);
+}
+
 static void reading_ahead_keeps_to_the_jobs_in_memory(void **state)
 {
     struct rig *r = *state;
@@ -710,6 +730,7 @@ int main(void)
         TEST(a_deadline_ends_a_job_even_while_it_runs),
         TEST(an_execution_may_not_run_longer_than_its_timeout),
         TEST(a_backlog_is_read_ahead_of_its_leases),
+        TEST(a_trip_brings_as_many_keys_as_rows),
         TEST(reading_ahead_keeps_to_the_jobs_in_memory),
         TEST(a_long_payload_is_kept_until_it_is_shown),
         TEST(a_list_of_tokens_finds_long_payloads_in_the_cache),
