@@ -14,9 +14,9 @@
  * with 16 callers, where 4 are needed).
  *
  * There is one trip of the reader thread under way at a time, for one lane.
- * What it brings is taken in step by step: other work goes on meanwhile. Lanes
- * that find it busy, and parked ones, do without: their callers fetch a few
- * rows by themselves.
+ * Lanes that find it busy, and parked ones, do without: their callers fetch a
+ * few rows by themselves. A trip brings as many keys as rows: if it has less
+ * than all who wait for it want, the others start over for nothing.
  *
  * Nothing is decided here, and no row changes: a trip that failed or came too
  * late leaves everything as it was.

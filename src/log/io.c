@@ -61,6 +61,16 @@ int io_zero(const struct log_io *io, int fd, uint64_t off, uint64_t len)
     return 0;
 }
 
+int io_write_out(int fd, uint64_t off, uint64_t len)
+{
+    if (sync_file_range(fd, (off_t)off, (off_t)len,
+                        SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) ==
+        0)
+        return 0;
+    bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
+    return failed ? errno : 0; /* others say that it cannot be asked here */
+}
+
 int io_sync(const struct log_io *io, int fd)
 {
     int rc;

@@ -43,6 +43,10 @@ int io_zero(const struct log_io *io, int fd, uint64_t off, uint64_t len);
 int io_sync(const struct log_io *io, int fd);
 int io_allocate(const struct log_io *io, int fd, uint64_t bytes);
 
+/* Give the disk what was written just now, and wait until it has it. 0 or
+ * errno, which the sync that must follow would not say again. */
+MUST_USE int io_write_out(int fd, uint64_t off, uint64_t len);
+
 /* As many bytes as there are, up to `len`; -1 and errno. */
 ssize_t io_read(int fd, void *data, size_t len, uint64_t off);
 

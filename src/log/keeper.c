@@ -19,12 +19,14 @@
 #include "log/impl.h"
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/file.h"
 #include "util/histogram.h"
 #include "util/logger.h"
 
 #define TURN_MS 1000
 #define TURN_SOON_MS 100 /* LOG_EVERYSEC, or waiting for space */
+/* Whoever waits for a sync waits until the disk has what it was given before:
+ * zeroes are not urgent, so it is given little at a time. */
+#define FILL_CHUNK ((uint64_t)128 << 10)
 #define FREE_CHUNK ((uint64_t)1 << 20)
 
 static uint64_t now_ms(void)
@@ -363,10 +365,10 @@ static void fill(struct log *l)
     bool stop = false;
     for (uint64_t off = 0; why == 0 && !stop && off < s->size;) {
         uint64_t left = s->size - off;
-        size_t n = left < FILE_PIECE ? (size_t)left : FILE_PIECE;
+        uint64_t n = left < FILL_CHUNK ? left : FILL_CHUNK;
         why = io_zero(l->dir.io, fd, off, n);
         if (why == 0)
-            why = file_write_out(fd, off, n);
+            why = io_write_out(fd, off, n);
         off += n;
         background_sync(l);
         watermark(l);

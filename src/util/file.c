@@ -104,13 +104,3 @@ enum err file_replace(const char *path, struct slice content, struct errbuf *e)
     }
     return file_sync_dir_of(path, e);
 }
-
-int file_write_out(int fd, uint64_t off, size_t len)
-{
-    if (sync_file_range(fd, (off_t)off, (off_t)len,
-                        SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) ==
-        0)
-        return 0;
-    bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
-    return failed ? errno : 0; /* others say that it cannot be asked here */
-}

@@ -29,13 +29,4 @@ MUST_USE enum err file_replace(const char *path, struct slice content,
  * a name that was created or renamed. */
 MUST_USE enum err file_sync_dir_of(const char *path, struct errbuf *e);
 
-/* What to write at a time of a file that is large and not urgent: whoever waits
- * for a sync of another waits until the disk has what it was given before. */
-#define FILE_PIECE ((size_t)128 << 10)
-
-/* Give the disk a piece that was written just now, and wait until it has it. 0
- * or errno, which the sync that must follow would not say again. (Larger pieces
- * in the page cache go to the disk as a whole whatever we ask for.) */
-int file_write_out(int fd, uint64_t off, size_t len);
-
 #endif
