@@ -28,6 +28,7 @@ static void fill_options(struct server *s, struct store_options *o)
 {
     const struct config *cf = s->cf;
     store_options_default(o);
+    o->hold = true;
     o->dir = cf->dir;
     o->log_sync = sync_mode(cf);
     o->log_segment_bytes = cf->log_segment_size;
@@ -190,6 +191,16 @@ enum err backend_has_room(const struct server *s, const struct slice *argv,
 void backend_sync_if_idle(struct server *s)
 {
     store_sync_if_idle(s->store);
+}
+
+bool backend_holds(const struct server *s)
+{
+    return s->store != NULL && store_holds(s->store);
+}
+
+void backend_submit(struct server *s)
+{
+    store_submit(s->store);
 }
 
 void backend_set_callers(struct server *s, uint32_t callers)

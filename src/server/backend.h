@@ -44,6 +44,9 @@ MUST_USE enum err backend_has_room(const struct server *s,
                                    struct errbuf *e);
 size_t backend_entry_bytes(const struct server *s);
 void backend_sync_if_idle(struct server *s);
+/* Entries wait for backend_submit(). */
+bool backend_holds(const struct server *s);
+void backend_submit(struct server *s);
 void backend_set_callers(struct server *s, uint32_t callers);
 /* More waits for the disk than may. */
 bool backend_is_behind(const struct server *s);

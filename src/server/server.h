@@ -169,6 +169,7 @@ struct server {
     uint64_t now_us; /* monotonic, after the last command */
     uint64_t turn_began_us, turn_began_cpu_us,
         turn_synced_us; /* and so long it synced by itself */
+    uint64_t held_us; /* when the turn of the first held entry began */
     uint32_t tick_commands;
     uint32_t slice_us;         /* of one client, before the others' turn */
     bool tick_dirty;           /* something ran since the last commit */

@@ -29,6 +29,7 @@ enum {
     STALL_MS = 200,
     STALL_MAX_MS = 2000,
     LINGER_MS = 60000,
+    HOLD_US = 300,
     SENT_LATELY_MS = 1000, /* before a stop, ... */
     LINGER_QUIET_MS = 200, /* ... which waits while they go on sending, */
     LINGER_MAX_MS = 2000,  /* but not for ever */
@@ -96,10 +97,23 @@ static void time_turn(struct server *s)
         s->stats.tick_cpu_us_max = cpu_us;
 }
 
+/* The log's thread begins when a look at the sockets has found nothing: then
+ * those who sent while the disk worked share a sync, and nobody is interrupted
+ * by the thread that writes for them. But it does not wait for a loop that is
+ * busy for long. (docs/log.md) */
+static void hand_over(struct server *s)
+{
+    if (backend_holds(s) &&
+        (s->reads == 0 || s->now_us - s->held_us >= HOLD_US))
+        backend_submit(s);
+}
+
 void server_end_tick(struct server *s)
 {
     uint64_t index = backend_last(s);
     if (s->tick_dirty) {
+        if (!backend_holds(s))
+            s->held_us = s->turn_began_us;
         uint64_t before = stopwatch_us(&s->watch);
         backend_set_callers(s, s->reads);
         index = backend_commit(s);
@@ -108,6 +122,7 @@ void server_end_tick(struct server *s)
         s->tick_dirty = false;
         s->stats.ticks++;
         sync_if_idle(s);
+        hand_over(s);
     }
     s->tick_commands = 0;
     gate_end_tick(s, index);
@@ -125,9 +140,10 @@ static uint64_t wait_until(struct server *s)
     uint64_t until = s->next_cron_ms;
     struct heap_node *n = heap_top(&s->deadlines);
     if (s->state == SERVER_LOADING || s->more_due || s->tick_dirty ||
-        !list_empty(&s->resume) || !list_empty(&s->sliced) ||
-        !list_empty(&s->run) || (!list_empty(&s->more) && !s->input_held) ||
-        !list_empty(&s->dirty) || !list_empty(&s->closing))
+        backend_holds(s) || !list_empty(&s->resume) ||
+        !list_empty(&s->sliced) || !list_empty(&s->run) ||
+        (!list_empty(&s->more) && !s->input_held) || !list_empty(&s->dirty) ||
+        !list_empty(&s->closing))
         return 0;
     if (n != NULL) {
         uint64_t ms =
@@ -299,6 +315,7 @@ void server_turn(struct server *s)
     s->reads = 0;
     loop_wait(s->loop, before, until);
     server_refresh(s);
+    hand_over(s);
     /* How long nobody looked at the sockets, but for the wait itself. */
     uint64_t gap = s->now.mono_ms - s->polled_ms;
     uint64_t waited = until > before ? until - before : 0;

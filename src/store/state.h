@@ -43,6 +43,7 @@ struct store {
     uint32_t entry_events;
     uint64_t last_index;
     bool inline_pays; /* the last entry was one for the caller's thread */
+    bool held;        /* an entry waits for store_submit() */
     uint32_t callers;
 
     /* What reads without a gather have returned since the last change. */

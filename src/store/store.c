@@ -210,9 +210,10 @@ uint64_t store_commit(struct store *s, struct now now)
     s->last_index = s->b->ops->append(s->b, entry);
     s->inline_pays = s->entry_changes <= INLINE_CHANGES ||
                      s->entry_changes <= s->callers * CALLER_CHANGES;
+    s->held = s->o.hold && !s->inline_pays;
     if (s->inline_pays)
         s->b->ops->sync_inline(s->b);
-    else
+    else if (!s->held)
         s->b->ops->submit(s->b);
     if (g->first_index == 0) {
         g->first_index = s->last_index;
@@ -272,6 +273,19 @@ void store_sync_if_idle(struct store *s)
 {
     if (s->inline_pays && s->b->ops->acked(s->b) < s->last_index)
         s->b->ops->sync_inline(s->b);
+}
+
+bool store_holds(const struct store *s)
+{
+    return s->held;
+}
+
+void store_submit(struct store *s)
+{
+    CHECK_OBJ(s, STORE);
+    if (s->held)
+        s->b->ops->submit(s->b);
+    s->held = false;
 }
 
 /* Several generations must fit, or nothing would be under way while one fills.

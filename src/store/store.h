@@ -76,8 +76,9 @@ MUST_USE char *store_event(struct store *s, size_t len);
 /* Bytes and changes gathered in the open entry. */
 size_t store_entry_bytes(const struct store *s);
 
-/* Close the open entry and hand it to the log. Returns the index that covers
- * everything so far, also when there was nothing to commit. */
+/* Close the open entry and hand it to the log, or, with `hold`, leave it to
+ * store_submit(). Returns the index that covers everything so far, also when
+ * there was nothing to commit. */
 uint64_t store_commit(struct store *s, struct now now);
 
 /* --- progress ------------------------------------------------------------ */
@@ -104,6 +105,11 @@ uint64_t store_next_poll_ms(const struct store *s);
  * the log thread is idle and little waits. This does it once more, for what was
  * handed over and is still waiting. */
 void store_sync_if_idle(struct store *s);
+
+/* With `hold`: does an entry wait for store_submit()? Whoever is going to wait
+ * for the log must call it before. */
+bool store_holds(const struct store *s);
+void store_submit(struct store *s);
 
 /* So many callers share the entries that follow: what is little grows with
  * them. */
@@ -182,6 +188,8 @@ struct store_options {
     int log_sync; /* enum log_sync of log/log.h */
     uint64_t log_segment_bytes, log_max_bytes;
     bool log_priority;
+    bool hold; /* entries too large for an inline sync wait for store_submit()
+                */
     uint64_t generation_bytes, generation_age_ms, overlay_bytes_max;
     uint64_t block_cache_bytes, write_buffer_bytes;
     uint64_t disk_reserve_bytes;

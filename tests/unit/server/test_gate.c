@@ -8,6 +8,7 @@
 
 #include "net/loop.h"
 #include "rig.h"
+#include "server/backend.h"
 #include "server/gate.h"
 #include "server/tick.h"
 #include "store/state.h"
@@ -296,6 +297,46 @@ static void those_who_share_an_entry_are_counted(void **state)
     rig_end(&r);
 }
 
+static void send_puts(int fd, int n)
+{
+    while (n-- > 0)
+        rig_send(fd, "T.PUT a\r\n");
+}
+
+/* Too many changes for the loop to sync by itself. */
+static void an_entry_is_held_until_a_look_finds_nothing_more(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int a = rig_connect(&r);
+    rig_turn(&r);
+    for (int i = 0; i < 2; i++) {
+        send_puts(a, 30);
+        server_turn(r.s);
+        assert_true(backend_holds(r.s));
+    }
+    server_turn(r.s);
+    assert_false(backend_holds(r.s));
+    close(a);
+    rig_end(&r);
+}
+
+static void a_long_turn_holds_nothing(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int a = rig_connect(&r);
+    rig_turn(&r);
+    send_puts(a, 30);
+    rig_send(a, "T.BUSY\r\n");
+    server_turn(r.s);
+    assert_false(backend_holds(r.s));
+    close(a);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +350,8 @@ int main(void)
         cmocka_unit_test(a_hard_limit_closes),
         cmocka_unit_test(an_idle_client_owns_no_buffers),
         cmocka_unit_test(those_who_share_an_entry_are_counted),
+        cmocka_unit_test(an_entry_is_held_until_a_look_finds_nothing_more),
+        cmocka_unit_test(a_long_turn_holds_nothing),
         cmocka_unit_test(while_the_disk_is_behind_only_free_commands_run),
         cmocka_unit_test(what_the_open_tick_gated_is_not_sent_before_its_mark),
         cmocka_unit_test(input_that_goes_on_is_answered_without_another_event),

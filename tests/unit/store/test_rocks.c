@@ -797,6 +797,31 @@ little_is_synced_by_the_committer_and_a_little_of_each_caller(void **state)
         assert_int_equal(commit_rows(p, 60, 0), 0);
 }
 
+static void what_is_held_waits_for_its_submission(void **state)
+{
+    struct place *p = *state;
+    p->o.log_sync = LOG_NO;
+    p->o.hold = true;
+    p->o.generation_age_ms = 3600 * 1000; /* which would ask for a sync */
+    load(p);
+    for (unsigned i = 1; i <= 60; i++) /* too many for the committer */
+        put(p, i, i, false);
+    commit(p);
+    uint64_t index = store_last(p->s);
+    assert_true(store_holds(p->s));
+    for (unsigned i = 0; i < 5; i++) {
+        turn(p);
+        assert_true(store_acked(p->s) < index);
+    }
+    store_submit(p->s);
+    assert_false(store_holds(p->s));
+    uint64_t end = deadline();
+    while (store_acked(p->s) < index) {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+    }
+}
+
 static void threads_that_cannot_be_had_are_told(void **state)
 {
     static const thread_fn threads[] = {rocks_applier, rocks_reader};
@@ -924,6 +949,7 @@ int main(void)
         TEST(a_backup_on_a_full_disk_has_failed_and_is_gone),
         TEST(a_backup_leaves_what_finishing_work_needs),
         TEST(little_is_synced_by_the_committer_and_a_little_of_each_caller),
+        TEST(what_is_held_waits_for_its_submission),
         TEST(threads_that_cannot_be_had_are_told),
         TEST(a_full_disk_is_survived_without_a_restart),
     };
