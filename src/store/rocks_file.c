@@ -42,7 +42,7 @@
 #include "store/rocks.h"
 
 /* Each table stays open, so a quiet server, whose generations end by age, makes
- * none, and few rows get none: a full generation of 32 MiB wants 4,096. */
+ * none, and few rows get none: a full generation of 48 MiB wants 6,144. */
 #define FILE_SHARE 2
 #define FILE_ROWS_SHARE 8192
 #define FILE_ROWS_MIN 16

@@ -464,7 +464,7 @@ void store_options_default(struct store_options *o)
     *o = (struct store_options){
         .log_segment_bytes = (uint64_t)64 << 20,
         .log_max_bytes = (uint64_t)1 << 30,
-        .generation_bytes = (uint64_t)32 << 20,
+        .generation_bytes = (uint64_t)48 << 20,
         .generation_age_ms = 5000,
         .overlay_bytes_max = (uint64_t)256 << 20,
         .block_cache_bytes = (uint64_t)64 << 20,
