@@ -29,7 +29,7 @@ enum {
     STALL_MS = 200,
     STALL_MAX_MS = 2000,
     LINGER_MS = 60000,
-    HOLD_US = 300,
+    HOLD_US = 200,
     SENT_LATELY_MS = 1000, /* before a stop, ... */
     LINGER_QUIET_MS = 200, /* ... which waits while they go on sending, */
     LINGER_MAX_MS = 2000,  /* but not for ever */
