@@ -21,6 +21,7 @@
 #define SLICE_ROWS 256
 #define SLICE_JOBS 64
 #define CHORES_MAX 1000
+#define BUSY_AGAIN_MS 10
 #define KEPT_MS ((uint64_t)24 * 3600 * 1000)
 
 enum chore_state {
@@ -412,6 +413,8 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
     return rc;
 }
 
+/* A chore makes changes as fast as the loop can; the base takes longer to take
+ * them in, and then it is others who are slowed down, or refused. */
 bool chore_step(struct engine *e, struct now now)
 {
     ASSERT(!e->chore_fetching);
@@ -425,6 +428,10 @@ bool chore_step(struct engine *e, struct now now)
             ready = c;
         else if (c->next_mono_ms < next)
             next = c->next_mono_ms;
+    }
+    if (ready != NULL && store_base_is_busy(e->store)) {
+        e->chore_next_mono_ms = now.mono_ms + BUSY_AGAIN_MS;
+        return false;
     }
     if (ready != NULL) {
         struct errbuf err;

@@ -259,6 +259,12 @@ bool store_base_is_behind(const struct store *s)
            s->b->ops->room(s->b) == STORE_ROOM;
 }
 
+bool store_base_is_busy(const struct store *s)
+{
+    return overlay_bytes(s) > s->o.overlay_bytes_max / 8 * 3 &&
+           s->b->ops->room(s->b) == STORE_ROOM;
+}
+
 uint64_t store_pending_bytes(const struct store *s)
 {
     return s->b->ops->pending_bytes(s->b);

@@ -93,6 +93,11 @@ uint64_t store_pending_bytes(const struct store *s); /* not yet synced */
  * slowed down before store_room() has to refuse them. */
 bool store_base_is_behind(const struct store *s);
 
+/* The base is about to be behind: three eighths of the bound, as much as a
+ * generation that grows and one on its way to the base have. Whoever has time
+ * waits, so that nobody else has to be slowed down because of it. */
+bool store_base_is_busy(const struct store *s);
+
 /* Take in what the other threads finished: drops applied generations, runs
  * callbacks of fetches. Called when on_wake fired, and once a tick. */
 void store_poll(struct store *s, struct now now);

@@ -19,6 +19,8 @@ void rig_open(struct rig *r)
     store_options_default(&o);
     if (r->generation_bytes > 0)
         o.generation_bytes = r->generation_bytes;
+    if (r->overlay_bytes > 0)
+        o.overlay_bytes_max = r->overlay_bytes;
     assert_int_equal(store_start_mem(&r->store, r->disk, &o, r->now, &r->err),
                      ERR_OK);
     r->engine = engine_new(r->store, &r->config);

@@ -26,7 +26,7 @@ struct rig {
     struct now now;
     struct errbuf err;
     bool check;
-    uint64_t generation_bytes; /* 0: the default */
+    uint64_t generation_bytes, overlay_bytes; /* 0: the defaults */
     /* what the last lease gave */
     char tokens[RIG_TOKENS][64];
     struct slice token[RIG_TOKENS];

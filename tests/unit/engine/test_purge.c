@@ -547,6 +547,28 @@ static void a_full_queue_drops_what_came_after_a_purge(void **state)
     assert_int_equal(waiting(r, "q"), 2);
 }
 
+/* Or it would be others who are slowed down, at last refused. */
+static void a_purge_waits_for_a_base_that_is_busy(void **state)
+{
+    struct rig *r = *state;
+    r->generation_bytes = 64 << 10;
+    r->overlay_bytes = 1 << 20;
+    rig_restart(r);
+    mem_knobs(r->disk)->manual_apply = true;
+    while (!store_base_is_busy(r->store))
+        fill(r, "q", 100);
+    assert_false(store_base_is_behind(r->store));
+    struct id id = purge(r, "q");
+    for (int i = 0; i < 20; i++)
+        rig_pass(r, 1000);
+    assert_int_equal(rig_chore(r, id).done, 0);
+    assert_in_range(engine_next_ms(r->engine, r->now), r->now.mono_ms + 1,
+                    r->now.mono_ms + 1000);
+    mem_knobs(r->disk)->manual_apply = false;
+    rig_until_done(r, id);
+    assert_int_equal(rows(r, FAMILY_JOBS), 0);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
@@ -567,6 +589,7 @@ int main(void)
         T(the_beginning_of_a_purge_touches_no_lane),
         T(purged_lanes_of_a_name_do_not_stand_before_new_ones),
         T(a_full_queue_drops_what_came_after_a_purge),
+        T(a_purge_waits_for_a_base_that_is_busy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
