@@ -33,12 +33,6 @@ const char *conf_path(const struct conf *conf)
 
 enum err config_check(const struct config *c, struct errbuf *e)
 {
-    if (c->generation_max_bytes > c->overlay_max_bytes)
-        return err_set(e, ERR_SYNTAX,
-                       "generation-max-bytes (%llu) must not be over "
-                       "overlay-max-bytes (%llu)",
-                       (unsigned long long)c->generation_max_bytes,
-                       (unsigned long long)c->overlay_max_bytes);
     if (c->log_segment_size > c->log_max_bytes / 2)
         return err_set(e, ERR_SYNTAX,
                        "log-max-bytes (%llu) must be at least twice "

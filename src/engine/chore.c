@@ -21,7 +21,8 @@
 #define SLICE_ROWS 256
 #define SLICE_JOBS 64
 #define CHORES_MAX 1000
-#define BUSY_AGAIN_MS 10
+#define BUSY_AGAIN_MS 10  /* with a busy base: look whether it still is, ... */
+#define BUSY_SLICE_MS 100 /* ... and a slice in spite of it */
 #define KEPT_MS ((uint64_t)24 * 3600 * 1000)
 
 enum chore_state {
@@ -248,6 +249,7 @@ static void fetched(void *ud)
     struct engine *e = ud;
     CHECK_OBJ(e, ENGINE);
     e->chore_fetching = false;
+    e->chore_came = true;
 }
 
 static void take_id(void *ud, const struct job_view *v)
@@ -414,7 +416,16 @@ static enum err slice(struct engine *e, struct chore *c, struct now now,
 }
 
 /* A chore makes changes as fast as the loop can; the base takes longer to take
- * them in, and then it is others who are slowed down, or refused. */
+ * them in, and then it is others who are slowed down, or refused. A slice now
+ * and then is made all the same: those who are many may be at it for hours. */
+static bool must_wait(const struct engine *e, const struct chore *c,
+                      struct now now)
+{
+    return c->r.dry == 0 && !e->chore_came &&
+           now.mono_ms - e->chore_ran_mono_ms < BUSY_SLICE_MS &&
+           store_base_is_busy(e->store);
+}
+
 bool chore_step(struct engine *e, struct now now)
 {
     ASSERT(!e->chore_fetching);
@@ -429,13 +440,15 @@ bool chore_step(struct engine *e, struct now now)
         else if (c->next_mono_ms < next)
             next = c->next_mono_ms;
     }
-    if (ready != NULL && store_base_is_busy(e->store)) {
+    if (ready != NULL && must_wait(e, ready, now)) {
         e->chore_next_mono_ms = now.mono_ms + BUSY_AGAIN_MS;
         return false;
     }
     if (ready != NULL) {
         struct errbuf err;
         slice_begin(e);
+        e->chore_came = false;
+        e->chore_ran_mono_ms = now.mono_ms;
         enum err rc = slice(e, ready, now, &err);
         if (rc == ERR_PENDING) {
             e->chore_fetching = true;

@@ -328,8 +328,8 @@ struct engine {
     struct list chores;
     uint32_t chores_n;
     struct gather *chore_gather;
-    bool chore_fetching;
-    uint64_t chore_next_mono_ms;
+    bool chore_fetching, chore_came; /* ... and its rows are here */
+    uint64_t chore_next_mono_ms, chore_ran_mono_ms;
 
     /* start */
     uint32_t load_step;

@@ -274,6 +274,7 @@ static void cut_tick(struct server *s)
         s->stats.ticks_cut++;
         server_end_tick(s);
     }
+    server_hand_over(s);
 }
 
 static void after_command(struct server *s)

@@ -21,6 +21,7 @@
 
 enum {
     READ_CAP = 64 * 1024,
+    HOLD_US = 200,      /* see docs/log.md */
     SLICE_US = 150,     /* shorter ones cost deep pipelines their rate */
     OTHER_FILES = 1024, /* the log, RocksDB, listeners */
     FILES_KEPT = 256    /* of those, never given to a connection */
@@ -104,7 +105,7 @@ struct server *server_bare(struct conf *conf)
     s->started_wall_ms = s->now.wall_ms;
     s->started_mono_ms = s->polled_ms = s->now.mono_ms;
     s->files_max = INT_MAX;
-    s->slice_us = UINT32_MAX; /* tests do not depend on the time */
+    s->slice_us = s->hold_us = UINT32_MAX; /* tests do not depend on time */
     s->read_cap = READ_CAP;
     s->read_buf = (char *)mem_alloc(s->read_cap);
     server_commands_init(s);
@@ -155,6 +156,7 @@ enum err server_new(struct server **out, struct conf *conf, struct errbuf *e)
 {
     struct server *s = server_bare(conf);
     s->slice_us = SLICE_US;
+    s->hold_us = HOLD_US;
     raise_file_limit(s);
     enum err rc = loop_new(&s->loop, e);
     if (rc == ERR_OK)

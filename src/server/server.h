@@ -3,7 +3,7 @@
  *   wait for sockets, timers, threads
  *     -> read what is ready and run its commands   (client.c, dispatch.c)
  *     -> engine: what became due, expired, woken   (tick.c)
- *     -> store_commit(): one entry                 (tick.c)
+ *     -> store_commit(): one entry, held while there is more to read (tick.c)
  *     -> stamp gated replies with its index, send what may go (gate.c)
  *
  * A tick that grows past tick-max-bytes or tick-max-commands is closed between
@@ -168,8 +168,9 @@ struct server {
     struct now now;  /* read once per wake-up of the loop */
     uint64_t now_us; /* monotonic, after the last command */
     uint64_t turn_began_us, turn_began_cpu_us,
-        turn_synced_us; /* and so long it synced by itself */
-    uint64_t held_us; /* when the turn of the first held entry began */
+        turn_synced_us;     /* and so long it synced by itself */
+    uint64_t entry_held_us; /* when the turn of the first held entry began */
+    uint32_t hold_us;       /* and how long it may be held */
     uint32_t tick_commands;
     uint32_t slice_us;         /* of one client, before the others' turn */
     bool tick_dirty;           /* something ran since the last commit */
@@ -233,6 +234,8 @@ void server_clock(struct server *s);
 
 /* Close the open tick: engine events, commit, stamp, send. */
 void server_end_tick(struct server *s);
+/* Hand what is held to the log, if it is time. */
+void server_hand_over(struct server *s);
 
 /* Begin to stop: as SIGTERM, or at once with `now`. */
 void server_shutdown(struct server *s, bool now);

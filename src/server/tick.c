@@ -1,5 +1,6 @@
 /* One turn of the loop:
  *  1. wait; callbacks read sockets and run commands (input.c, dispatch.c);
+ *     what was held is handed to the log, if they found nothing;
  *  2. the store's news: rows that were fetched, how far it is durable;
  *  3. deadlines of callers; callers to be started over; input that waited;
  *  4. the engine: due jobs, expired leases;
@@ -29,7 +30,6 @@ enum {
     STALL_MS = 200,
     STALL_MAX_MS = 2000,
     LINGER_MS = 60000,
-    HOLD_US = 200,
     SENT_LATELY_MS = 1000, /* before a stop, ... */
     LINGER_QUIET_MS = 200, /* ... which waits while they go on sending, */
     LINGER_MAX_MS = 2000,  /* but not for ever */
@@ -101,10 +101,12 @@ static void time_turn(struct server *s)
  * those who sent while the disk worked share a sync, and nobody is interrupted
  * by the thread that writes for them. But it does not wait for a loop that is
  * busy for long. (docs/log.md) */
-static void hand_over(struct server *s)
+void server_hand_over(struct server *s)
 {
-    if (backend_holds(s) &&
-        (s->reads == 0 || s->now_us - s->held_us >= HOLD_US))
+    if (!backend_holds(s))
+        return;
+    server_clock(s);
+    if (s->reads == 0 || s->now_us - s->entry_held_us >= s->hold_us)
         backend_submit(s);
 }
 
@@ -113,7 +115,7 @@ void server_end_tick(struct server *s)
     uint64_t index = backend_last(s);
     if (s->tick_dirty) {
         if (!backend_holds(s))
-            s->held_us = s->turn_began_us;
+            s->entry_held_us = s->turn_began_us;
         uint64_t before = stopwatch_us(&s->watch);
         backend_set_callers(s, s->reads);
         index = backend_commit(s);
@@ -122,7 +124,7 @@ void server_end_tick(struct server *s)
         s->tick_dirty = false;
         s->stats.ticks++;
         sync_if_idle(s);
-        hand_over(s);
+        server_hand_over(s);
     }
     s->tick_commands = 0;
     gate_end_tick(s, index);
@@ -315,7 +317,7 @@ void server_turn(struct server *s)
     s->reads = 0;
     loop_wait(s->loop, before, until);
     server_refresh(s);
-    hand_over(s);
+    server_hand_over(s);
     /* How long nobody looked at the sockets, but for the wait itself. */
     uint64_t gap = s->now.mono_ms - s->polled_ms;
     uint64_t waited = until > before ? until - before : 0;

@@ -110,6 +110,7 @@ void store_seal(struct store *s)
     s->stats.applied_changes += generation_rows(g);
     s->stats.vanished_changes += g->vanished;
     s->b->ops->request_sync(s->b);
+    s->held = false;
     s->b->ops->apply(s->b, g);
     generation_open(s);
 }
@@ -208,8 +209,10 @@ uint64_t store_commit(struct store *s, struct now now)
         slice_of(g->region + s->entry_at, g->used - s->entry_at);
     entry_write_head(g->region + s->entry_at, s->entry_changes, now.wall_ms);
     s->last_index = s->b->ops->append(s->b, entry);
-    s->inline_pays = s->entry_changes <= INLINE_CHANGES ||
-                     s->entry_changes <= s->callers * CALLER_CHANGES;
+    /* One that is held would be synced here, too. */
+    s->inline_pays =
+        !s->held && (s->entry_changes <= INLINE_CHANGES ||
+                     s->entry_changes <= s->callers * CALLER_CHANGES);
     s->held = s->o.hold && !s->inline_pays;
     if (s->inline_pays)
         s->b->ops->sync_inline(s->b);
@@ -262,7 +265,7 @@ bool store_base_is_behind(const struct store *s)
 bool store_base_is_busy(const struct store *s)
 {
     return overlay_bytes(s) > s->o.overlay_bytes_max / 8 * 3 &&
-           s->b->ops->room(s->b) == STORE_ROOM;
+           s->b->ops->applying(s->b) > 0 && s->b->ops->room(s->b) == STORE_ROOM;
 }
 
 uint64_t store_pending_bytes(const struct store *s)

@@ -93,9 +93,8 @@ uint64_t store_pending_bytes(const struct store *s); /* not yet synced */
  * slowed down before store_room() has to refuse them. */
 bool store_base_is_behind(const struct store *s);
 
-/* The base is about to be behind: three eighths of the bound, as much as a
- * generation that grows and one on its way to the base have. Whoever has time
- * waits, so that nobody else has to be slowed down because of it. */
+/* The base is at work and about to be behind: three eighths of the bound wait.
+ * Whoever has time waits, so that nobody else is slowed down because of it. */
 bool store_base_is_busy(const struct store *s);
 
 /* Take in what the other threads finished: drops applied generations, runs
@@ -106,13 +105,13 @@ void store_poll(struct store *s, struct now now);
  * monotonic ms; UINT64_MAX for never. */
 uint64_t store_next_poll_ms(const struct store *s);
 
-/* store_commit() hands its entry over, or syncs it on the caller's thread if
- * the log thread is idle and little waits. This does it once more, for what was
- * handed over and is still waiting. */
+/* store_commit() hands its entry over (or holds it), or syncs it on the
+ * caller's thread if the log thread is idle and little waits. This does it once
+ * more, for what was handed over and is still waiting. */
 void store_sync_if_idle(struct store *s);
 
-/* With `hold`: does an entry wait for store_submit()? Whoever is going to wait
- * for the log must call it before. */
+/* With `hold`: does an entry wait for store_submit()? Whoever is going to sleep
+ * must call it before. Sealing, a backup and closing see to it themselves. */
 bool store_holds(const struct store *s);
 void store_submit(struct store *s);
 
@@ -193,8 +192,8 @@ struct store_options {
     int log_sync; /* enum log_sync of log/log.h */
     uint64_t log_segment_bytes, log_max_bytes;
     bool log_priority;
-    bool hold; /* entries too large for an inline sync wait for store_submit()
-                */
+    /* Entries too large for an inline sync wait for store_submit(). */
+    bool hold;
     uint64_t generation_bytes, generation_age_ms, overlay_bytes_max;
     uint64_t block_cache_bytes, write_buffer_bytes;
     uint64_t disk_reserve_bytes;

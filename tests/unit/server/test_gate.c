@@ -316,8 +316,12 @@ static void an_entry_is_held_until_a_look_finds_nothing_more(void **state)
         server_turn(r.s);
         assert_true(backend_holds(r.s));
     }
+    /* It does not sleep over it: cron is what would wake it. */
+    r.s->next_cron_ms = r.s->now.mono_ms + 10000;
+    uint64_t crons = r.s->cron_count;
     server_turn(r.s);
     assert_false(backend_holds(r.s));
+    assert_int_equal(r.s->cron_count, crons);
     close(a);
     rig_end(&r);
 }
@@ -329,6 +333,7 @@ static void a_long_turn_holds_nothing(void **state)
     rig_begin(&r, NULL, NULL);
     int a = rig_connect(&r);
     rig_turn(&r);
+    r.s->hold_us = 200;
     send_puts(a, 30);
     rig_send(a, "T.BUSY\r\n");
     server_turn(r.s);
