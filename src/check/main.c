@@ -248,9 +248,10 @@ static enum err mend(const char *dir, struct errbuf *e)
     if (rc == ERR_OK)
         printf("jobs: %" PRIu64 " put back into their queues, %" PRIu64
                " places too many and %" PRIu64
-               " keys of lost ones dropped; %" PRIu64
+               " keys of lost ones dropped, %" PRIu64
+               " names and unique keys given back; %" PRIu64
                " queues and owners counted anew\n",
-               m.requeued, m.doubled, m.keys, m.recounted);
+               m.requeued, m.doubled, m.keys, m.claimed, m.recounted);
     if (m.homeless + m.unreadable > 0)
         printf("jobs: %" PRIu64 " belong to no queue that is known, %" PRIu64
                " cannot be read\n",

@@ -4,7 +4,8 @@
  *  1. Each live job is looked for where it may stand: leased, ready, parked,
  *     due. One that stands nowhere and is neither blocked nor held lost its
  *     row, and is put where its record says; a leased one leaves other places.
- *  2. Names, unique keys and effects of jobs that are lost go.
+ *  2. Names, unique keys and effects of jobs that are lost go; live jobs get
+ *     theirs back.
  *  3. Counters of queues and owners are set to what was found, those of
  *     finished jobs (`done`) to the ids in the rows that list them (`index`).
  *
@@ -23,6 +24,15 @@ struct seen {
     struct id id;
     struct rec_job r; /* its slices are gone */
     uint32_t owner;
+};
+
+/* A name or a unique key that a live job has and `keys` does not know. */
+struct claim {
+    struct id id;
+    bool unique;
+    uint32_t scope, queue;
+    size_t len;
+    char text[KEY_NAME_MAX];
 };
 
 /* Finished jobs of a bucket, as `done` says or as `index` has them. */
@@ -46,6 +56,7 @@ struct mend {
     uint64_t *counts, *owners;
     struct buf found, told; /* struct tally, in order */
     struct buf lost;        /* struct lost */
+    struct buf claims;      /* struct claim */
     struct seen chunk[CHUNK];
     size_t n;
     struct key last; /* row of jobs that was looked at; len 0: none */
@@ -75,6 +86,93 @@ static bool note_parked(struct slice key, struct slice value, void *ud)
     return true;
 }
 
+/* The live job that a row of `keys` hangs from; false: it needs none. */
+static bool key_hangs(struct slice key, struct slice value, struct id *job)
+{
+    struct rec_alias alias;
+    struct rec_unique unique;
+    struct slice name;
+    uint8_t kind;
+    if (!key_parse_key(key, &kind, &name))
+        return false;
+    if (kind == KEY_ALIAS && rec_alias_decode(&alias, value))
+        *job = alias.job;
+    else if (kind == KEY_UNIQUE && rec_unique_decode(&unique, value) &&
+             unique.until_ms == 0)
+        *job = unique.job;
+    else if (kind == KEY_EFFECT && name.len > ID_LEN)
+        memcpy(job->bytes, name.data, ID_LEN);
+    else
+        return false;
+    return true;
+}
+
+static bool there(struct mend *m, enum family f, struct slice key)
+{
+    struct slice value;
+    return store_get(m->e->store, NULL, f, key, &value, NULL) == ERR_OK;
+}
+
+/* Whoever holds it and lives keeps it. */
+static void note_claim(struct mend *m, const struct seen *s, struct slice key,
+                       const struct claim *c)
+{
+    struct id holder;
+    struct slice value;
+    struct key job;
+    if (store_get(m->e->store, NULL, FAMILY_KEYS, key, &value, NULL) ==
+            ERR_OK &&
+        key_hangs(key, value, &holder) &&
+        (id_eq(&holder, &s->id) ||
+         there(m, FAMILY_JOBS, key_job(&job, &holder))))
+        return;
+    buf_add(&m->claims, c, sizeof(*c));
+}
+
+static struct claim claim_of(const struct seen *s, struct slice text)
+{
+    struct claim c = {.id = s->id, .queue = s->r.queue, .len = text.len};
+    ASSERT(text.len <= sizeof(c.text));
+    memcpy(c.text, text.data, text.len);
+    return c;
+}
+
+static void note_claims(struct mend *m, const struct seen *s,
+                        const struct rec_more *more)
+{
+    struct engine *e = m->e;
+    struct queue *q = s->r.queue < e->queues_n ? e->queues[s->r.queue] : NULL;
+    struct key k;
+    if (q == NULL || row_purged(q, s->r.lane))
+        return; /* its keys may be another job's by now */
+    if ((s->r.flags & JOBF_NAMED) != 0) {
+        struct claim c = claim_of(s, more->name);
+        note_claim(m, s, key_key(&k, KEY_ALIAS, more->name), &c);
+    }
+    if ((s->r.flags & JOBF_UNIQUE) != 0) {
+        struct claim c = claim_of(s, more->unique);
+        c.unique = true;
+        c.scope = more->unique_scope;
+        note_claim(m, s, unique_key(&k, c.scope, q, more->unique), &c);
+    }
+}
+
+static void give_back(struct mend *m)
+{
+    size_t n = m->claims.len / sizeof(struct claim);
+    for (size_t i = 0; i < n; i++) {
+        struct claim c;
+        memcpy(&c, m->claims.data + i * sizeof(c), sizeof(c));
+        struct slice text = slice_of(c.text, c.len);
+        if (c.unique)
+            unique_put(m->e, c.scope, m->e->queues[c.queue], text, &c.id, 0);
+        else
+            alias_put(m->e, text, &c.id);
+    }
+    m->out->claimed += n;
+    buf_clear(&m->claims);
+}
+
 static bool note_job(struct slice key, struct slice value, void *ud)
 {
     struct mend *m = ud;
@@ -87,16 +185,13 @@ static bool note_job(struct slice key, struct slice value, void *ud)
         return true;
     }
     s->owner = 0;
-    if ((s->r.flags & JOBF_OWNED) != 0 && rec_more_decode(&more, s->r.more))
-        s->owner = more.owner;
+    if ((s->r.flags & (JOBF_OWNED | JOBF_NAMED | JOBF_UNIQUE)) != 0 &&
+        rec_more_decode(&more, s->r.more)) {
+        s->owner = (s->r.flags & JOBF_OWNED) != 0 ? more.owner : 0;
+        note_claims(m, s, &more);
+    }
     m->n++;
     return true;
-}
-
-static bool there(struct mend *m, enum family f, struct slice key)
-{
-    struct slice value;
-    return store_get(m->e->store, NULL, f, key, &value, NULL) == ERR_OK;
 }
 
 /* How many jobs of a block there are; those that are not are noted. */
@@ -258,30 +353,10 @@ static enum err mend_jobs(struct mend *m, struct errbuf *err)
             return rc;
         for (size_t i = 0; i < m->n; i++)
             mend_job(m, &m->chunk[i]);
+        give_back(m);
         key_next(&from, key_slice(&m->last));
         commit(m);
     }
-}
-
-/* The live job that a row of `keys` hangs from; false: it needs none. */
-static bool key_hangs(struct slice key, struct slice value, struct id *job)
-{
-    struct rec_alias alias;
-    struct rec_unique unique;
-    struct slice name;
-    uint8_t kind;
-    if (!key_parse_key(key, &kind, &name))
-        return false;
-    if (kind == KEY_ALIAS && rec_alias_decode(&alias, value))
-        *job = alias.job;
-    else if (kind == KEY_UNIQUE && rec_unique_decode(&unique, value) &&
-             unique.until_ms == 0)
-        *job = unique.job;
-    else if (kind == KEY_EFFECT && name.len > ID_LEN)
-        memcpy(job->bytes, name.data, ID_LEN);
-    else
-        return false;
-    return true;
 }
 
 struct keys {
@@ -441,6 +516,7 @@ enum err engine_mend(struct engine *e, struct now now, struct mended *out,
     buf_release(&m->found);
     buf_release(&m->told);
     buf_release(&m->lost);
+    buf_release(&m->claims);
     mem_free(m->counts);
     mem_free(m->owners);
     mem_free(m);

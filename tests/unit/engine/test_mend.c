@@ -126,6 +126,32 @@ static void a_lost_job_leaves_no_unique_key(void **state)
     assert_true(rig_add(r, "q", "again", &o).created);
 }
 
+static void a_job_gets_its_lost_name_and_unique_key_back(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(UNIQUE), .unique = SLICE_LIT("k")};
+    struct slice text = SLICE_LIT("x");
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = &text,
+                           .n = 1,
+                           .name = SLICE_LIT("n"),
+                           .options = &o};
+    struct add_result added;
+    struct id found;
+    assert_int_equal(rig_try_add(r, &p, &added), ERR_OK);
+    r->check = false;
+    assert_int_equal(lose(r, FAMILY_KEYS, SLICE_EMPTY), 2);
+    store_commit(r->store, r->now);
+    rig_restart(r);
+    assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
+    struct mended m = mended(r);
+    assert_int_equal(m.claimed, 2);
+    assert_int_equal(
+        engine_find(r->engine, NULL, SLICE_LIT("n"), &found, &r->err), ERR_OK);
+    assert_true(id_eq(&found, &added.id));
+    assert_false(rig_add(r, "q", "again", &o).created);
+}
+
 static void what_is_whole_stays_as_it_is(void **state)
 {
     struct rig *r = *state;
@@ -148,6 +174,7 @@ int main(void)
         TEST(lost_counters_are_counted_anew),
         TEST(finished_jobs_are_counted_where_they_are_listed),
         TEST(a_lost_job_leaves_no_unique_key),
+        TEST(a_job_gets_its_lost_name_and_unique_key_back),
         TEST(what_is_whole_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
