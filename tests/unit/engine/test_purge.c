@@ -578,12 +578,12 @@ static void a_purge_does_not_wait_for_itself(void **state)
     struct rig *r = *state;
     r->overlay_bytes = 1 << 20;
     rig_restart(r);
-    fill(r, "q", 6000);
+    fill(r, "q", 20000);
     uint64_t begin = r->now.mono_ms;
     struct id id = purge(r, "q");
     while (rig_chore(r, id).finished_ms == 0)
         rig_pass(r, 1);
-    assert_in_range(r->now.mono_ms - begin, 0, 1000);
+    assert_in_range(r->now.mono_ms - begin, 0, 90); /* no wait at all */
 }
 
 int main(void)
