@@ -114,8 +114,7 @@ static bool there(struct mend *m, enum family f, struct slice key)
 }
 
 /* Whoever holds it and lives keeps it. */
-static void note_claim(struct mend *m, const struct seen *s, struct slice key,
-                       const struct claim *c)
+static void note_claim(struct mend *m, struct slice key, const struct claim *c)
 {
     struct id holder;
     struct slice value;
@@ -123,7 +122,7 @@ static void note_claim(struct mend *m, const struct seen *s, struct slice key,
     if (store_get(m->e->store, NULL, FAMILY_KEYS, key, &value, NULL) ==
             ERR_OK &&
         key_hangs(key, value, &holder) &&
-        (id_eq(&holder, &s->id) ||
+        (id_eq(&holder, &c->id) ||
          there(m, FAMILY_JOBS, key_job(&job, &holder))))
         return;
     buf_add(&m->claims, c, sizeof(*c));
@@ -132,7 +131,6 @@ static void note_claim(struct mend *m, const struct seen *s, struct slice key,
 static struct claim claim_of(const struct seen *s, struct slice text)
 {
     struct claim c = {.id = s->id, .queue = s->r.queue, .len = text.len};
-    ASSERT(text.len <= sizeof(c.text));
     memcpy(c.text, text.data, text.len);
     return c;
 }
@@ -145,15 +143,15 @@ static void note_claims(struct mend *m, const struct seen *s,
     struct key k;
     if (q == NULL || row_purged(q, s->r.lane))
         return; /* its keys may be another job's by now */
-    if ((s->r.flags & JOBF_NAMED) != 0) {
+    if ((s->r.flags & JOBF_NAMED) != 0 && more->name.len <= KEY_NAME_MAX) {
         struct claim c = claim_of(s, more->name);
-        note_claim(m, s, key_key(&k, KEY_ALIAS, more->name), &c);
+        note_claim(m, key_key(&k, KEY_ALIAS, more->name), &c);
     }
-    if ((s->r.flags & JOBF_UNIQUE) != 0) {
+    if ((s->r.flags & JOBF_UNIQUE) != 0 && more->unique.len <= UNIQUE_MAX) {
         struct claim c = claim_of(s, more->unique);
         c.unique = true;
         c.scope = more->unique_scope;
-        note_claim(m, s, unique_key(&k, c.scope, q, more->unique), &c);
+        note_claim(m, unique_key(&k, c.scope, q, more->unique), &c);
     }
 }
 

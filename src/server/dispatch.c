@@ -273,8 +273,9 @@ static void cut_tick(struct server *s)
     if (full || s->tick_commands >= s->cf->tick_max_commands) {
         s->stats.ticks_cut++;
         server_end_tick(s);
+    } else {
+        server_hand_over(s);
     }
-    server_hand_over(s);
 }
 
 static void after_command(struct server *s)
