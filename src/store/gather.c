@@ -159,7 +159,7 @@ static void run_scan(struct want *w, struct content *c, struct backend *b)
     went(w, c, rc, &e);
 }
 
-#define MANY 256
+#define MANY 4096 /* rows that are read in one go */
 
 static int by_key(const void *a, const void *b)
 {
@@ -175,9 +175,10 @@ static int by_key(const void *a, const void *b)
 static void run_many(struct want **w, size_t n, struct content *c,
                      struct backend *b)
 {
-    struct slice keys[MANY] = {{0}}, values[MANY] = {{0}};
+    struct slice *keys = arena_alloc(&c->arena, n * sizeof(*keys));
+    struct slice *values = arena_alloc(&c->arena, n * sizeof(*values));
     struct errbuf e;
-    ASSERT(n <= MANY);
+    memset(values, 0, n * sizeof(*values));
     for (size_t i = 0; i < n; i++)
         keys[i] = w[i]->from;
     enum err rc =

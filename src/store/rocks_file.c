@@ -46,7 +46,8 @@
 #define FILE_SHARE 2
 #define FILE_ROWS_SHARE 8192
 #define FILE_ROWS_MIN 16
-#define FILE_TABLES 8 /* of a family in one generation, at most */
+#define FILE_ROW_AHEAD 256 /* bytes of a row to come: that of a small job */
+#define FILE_TABLES 8      /* of a family in one generation, at most */
 
 /* --- what goes into one table --------------------------------------------- */
 
@@ -79,6 +80,7 @@ static struct stretch stretch_at(enum family f, struct sortmap_pos pos,
     size_t in_run = 0;
     bool has_many = false;
     for (; pos.leaf != NULL; pos = sortmap_next(pos)) {
+        sortmap_ahead(pos, CHANGE_HEAD + sizeof(uint32_t));
         uint64_t k = kind_of(f, sortmap_row(pos));
         if (in_run == 0 || k != kind) {
             run = pos;
@@ -134,6 +136,7 @@ static void put_rows(rocksdb_sstfilewriter_t *w, const struct stretch *s,
 {
     struct sortmap_pos pos = s->from;
     for (; *message == NULL && !same_pos(pos, s->to); pos = sortmap_next(pos)) {
+        sortmap_ahead(pos, FILE_ROW_AHEAD);
         const char *at = sortmap_row(pos);
         struct slice key = change_key(at), value = change_value(at);
         if (change_is_del(at))

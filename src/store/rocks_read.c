@@ -7,6 +7,8 @@
 
 /* Rows that a second walk passes to look for damage. */
 #define CHECKED_MAX 100000
+#define READ_AHEAD_MAX ((size_t)64 << 10)
+#define READ_AHEAD_ROW 256 /* a small job */
 
 struct base_cursor {
     const struct rocks_base *base; /* NULL: there is none, so no row */
@@ -61,10 +63,22 @@ static void walk_begin(struct base_cursor *c, rocksdb_iterator_t **it)
         rocksdb_iter_seek_to_first(*it); /* the lower bound, if there is one */
 }
 
-/* `skips`: an error when so many erased rows lie in a row; 0: never. */
+/* Rows of jobs that go to workers are read once, all of them: past the cache,
+ * and in pieces larger than a block. */
+static void read_once(rocksdb_readoptions_t *options, size_t rows)
+{
+    size_t ahead = rows * READ_AHEAD_ROW;
+    rocksdb_readoptions_set_fill_cache(options, 0);
+    rocksdb_readoptions_set_readahead_size(
+        options, ahead < READ_AHEAD_MAX ? ahead : READ_AHEAD_MAX);
+    /* Rather none of it than through so many that are erased. */
+    rocksdb_readoptions_set_max_skippable_internal_keys(options, rows);
+}
+
+/* `once`: so many rows, of which none will be asked for again; 0: others. */
 static struct base_cursor *walk(struct backend *b, enum base_tier tier,
                                 enum family f, struct slice from,
-                                struct slice to, bool back, uint64_t skips)
+                                struct slice to, bool back, size_t once)
 {
     struct base_cursor *c = NEW(struct base_cursor);
     c->base = rocks_base_of(rocks_of(b));
@@ -79,7 +93,8 @@ static struct base_cursor *walk(struct backend *b, enum base_tier tier,
     if (tier == BASE_MEMORY)
         rocksdb_readoptions_set_read_tier(c->options, 1);
     rocksdb_readoptions_set_ignore_range_deletions(c->options, !c->ranged);
-    rocksdb_readoptions_set_max_skippable_internal_keys(c->options, skips);
+    if (once > 0)
+        read_once(c->options, once);
     /* Bounds on both sides: without the lower one a seek walks through the
      * tombstones of what a queue has consumed (9 ms instead of 3 us). */
     if (from.len > 0) {
@@ -201,21 +216,15 @@ static bool read_neighbours(struct backend *b, enum family f, size_t n,
 }
 
 /* Sorted keys share what they read of filters, indexes and blocks. */
-enum err rocks_read_many(struct backend *b, enum family f, size_t n,
-                         const struct slice *keys, struct arena *to,
-                         struct slice *values, struct errbuf *e)
+static enum err read_apart(const struct rocks_base *base, enum family f,
+                           size_t n, const struct slice *keys, struct arena *to,
+                           struct slice *values, struct errbuf *e)
 {
-    const struct rocks_base *base = rocks_base_of(rocks_of(b));
     const char *data[MANY_MAX] = {NULL};
     size_t lens[MANY_MAX] = {0};
     rocksdb_pinnableslice_t *pins[MANY_MAX] = {NULL};
     char *messages[MANY_MAX] = {NULL};
     enum err rc = ERR_OK;
-    ASSERT(n <= MANY_MAX);
-    if (base == NULL)
-        return ERR_OK; /* it has none of them */
-    if (n >= NEIGHBOURS_MIN && read_neighbours(b, f, n, keys, to, values))
-        return ERR_OK;
     for (size_t i = 0; i < n; i++) {
         data[i] = keys[i].data;
         lens[i] = keys[i].len;
@@ -236,6 +245,26 @@ enum err rocks_read_many(struct backend *b, enum family f, size_t n,
         }
         if (pins[i] != NULL)
             rocksdb_pinnableslice_destroy(pins[i]);
+    }
+    return rc;
+}
+
+/* Those of one backlog are neighbours; of several, a part of them may be. */
+enum err rocks_read_many(struct backend *b, enum family f, size_t n,
+                         const struct slice *keys, struct arena *to,
+                         struct slice *values, struct errbuf *e)
+{
+    const struct rocks_base *base = rocks_base_of(rocks_of(b));
+    enum err rc = ERR_OK;
+    if (base == NULL)
+        return ERR_OK; /* it has none of them */
+    if (n >= NEIGHBOURS_MIN && read_neighbours(b, f, n, keys, to, values))
+        return ERR_OK;
+    for (size_t i = 0, piece; rc == ERR_OK && i < n; i += piece) {
+        piece = n - i < MANY_MAX ? n - i : MANY_MAX;
+        if (piece == n || piece < NEIGHBOURS_MIN ||
+            !read_neighbours(b, f, piece, keys + i, to, values + i))
+            rc = read_apart(base, f, piece, keys + i, to, values + i, e);
     }
     return rc;
 }

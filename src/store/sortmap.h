@@ -45,6 +45,8 @@
 
 #define SORTMAP_LEAF 64
 #define SORTMAP_FINGERS 3
+#define SORTMAP_AHEAD 8 /* rows */
+#define SORTMAP_LINE 64 /* bytes that memory gives at once */
 
 struct sortmap_leaf;
 
@@ -90,6 +92,17 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos);
 static inline const char *sortmap_row(struct sortmap_pos pos)
 {
     return pos.leaf->rows[pos.at].at;
+}
+
+/* Rows lie anywhere: who walks over many of them has the first bytes of those
+ * to come fetched meanwhile. */
+static inline void sortmap_ahead(struct sortmap_pos pos, size_t bytes)
+{
+    unsigned at = pos.at + SORTMAP_AHEAD;
+    if (at >= pos.leaf->len)
+        return;
+    for (size_t i = 0; i < bytes; i += SORTMAP_LINE)
+        __builtin_prefetch(pos.leaf->rows[at].at + i);
 }
 
 static inline uint8_t sortmap_mark(struct sortmap_pos pos)

@@ -448,6 +448,8 @@ static void a_read_that_needs_the_disk_is_fetched(void **state)
     assert_int_equal(st.loop_disk_reads, 0);
 }
 
+#define MANY 6000
+
 static bool is_erased(unsigned i)
 {
     return i % 10 == 7 || (i >= 12000 && i < 14000);
@@ -455,19 +457,18 @@ static bool is_erased(unsigned i)
 
 /* The reader walks over neighbours, and finds the rows of a thin selection one
  * by one. */
-static void check_many(struct place *p, unsigned from, unsigned step,
-                       unsigned n)
+static void check_these(struct place *p, const unsigned *these, unsigned n)
 {
     struct gather *g = gather_new(p->s);
     struct key k;
     struct slice v;
     for (unsigned i = n; i-- > 0;)
         assert_int_equal(store_get_later(p->s, g, FAMILY_JOBS,
-                                         key_of(&k, from + i * step), &v, NULL),
+                                         key_of(&k, these[i]), &v, NULL),
                          ERR_PENDING);
     fetch_all(p, g);
     for (unsigned i = 0; i < n; i++) {
-        unsigned at = from + i * step, value = 0;
+        unsigned at = these[i], value = 0;
         enum err rc =
             store_get_later(p->s, g, FAMILY_JOBS, key_of(&k, at), &v, NULL);
         if (is_erased(at) || at >= 20000) {
@@ -479,6 +480,25 @@ static void check_many(struct place *p, unsigned from, unsigned step,
         assert_int_equal(value, at + 1);
     }
     gather_free(&g);
+}
+
+static void check_many(struct place *p, unsigned from, unsigned step,
+                       unsigned n)
+{
+    unsigned these[MANY];
+    assert_true(n <= MANY);
+    for (unsigned i = 0; i < n; i++)
+        these[i] = from + i * step;
+    check_these(p, these, n);
+}
+
+/* Two backlogs of one trip, and what lies far apart. */
+static void check_mixed(struct place *p)
+{
+    unsigned these[1000];
+    for (unsigned i = 0; i < 1000; i++)
+        these[i] = i < 400 ? i : i < 700 ? 9000 + i : 13000 + 7 * i;
+    check_these(p, these, 1000);
 }
 
 static void many_rows_are_fetched_whatever_lies_between(void **state)
@@ -502,6 +522,8 @@ static void many_rows_are_fetched_whatever_lies_between(void **state)
     check_many(p, 30000, 1, 50);  /* none is there */
     check_many(p, 7, 10, 700);    /* all erased */
     check_many(p, 11800, 9, 256); /* many erased in a row among them */
+    check_many(p, 0, 1, MANY);    /* more than are read in one go */
+    check_mixed(p);
 }
 
 /* The row was fetched; then it is changed, and the change is applied while the
