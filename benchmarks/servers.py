@@ -191,15 +191,15 @@ class BelfryBeside(Belfry):
     name = "belfry beside"
 
 
-class BelfryLto(Belfry):
-    """`make RELEASE=lto`"""
+class BelfryPlain(Belfry):
+    """`make VARIANT=plain`"""
 
-    name = "belfry lto"
-    program = os.path.join(REPO, "build/lto/belfry-server")
+    name = "belfry plain"
+    program = os.path.join(REPO, "build/plain/belfry-server")
 
 
 class BelfryPgo(Belfry):
-    """`make profile && make RELEASE=pgo`"""
+    """`make profile && make VARIANT=pgo`"""
 
     name = "belfry pgo"
     program = os.path.join(REPO, "build/pgo/belfry-server")
