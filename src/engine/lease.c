@@ -81,27 +81,14 @@ bool token_parse(struct slice text, struct token *out)
     return at == end && out->n > 0;
 }
 
-static char *print_u32(char *at, uint32_t n)
-{
-    char digits[10];
-    unsigned len = 0;
-    do {
-        digits[len++] = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    while (len > 0)
-        *at++ = digits[--len];
-    return at;
-}
-
 size_t token_print(const struct id *id, uint32_t n, uint32_t e, char *out)
 {
     id_text(id, out);
     char *at = out + ID_TEXT_LEN;
     *at++ = '#';
-    at = print_u32(at, n);
+    at = digits_put(at, n);
     *at++ = '.';
-    at = print_u32(at, e);
+    at = digits_put(at, e);
     return (size_t)(at - out);
 }
 

@@ -262,8 +262,10 @@ static void leaf_put(struct sortmap_leaf *l, unsigned at, const char *row,
     unsigned tail = l->len - at;
     if (l->rows + l->len == l->row_slots + SORTMAP_LEAF)
         leaf_rewind(l);
-    memmove(&l->rows[at + 1], &l->rows[at], tail * sizeof(l->rows[0]));
-    memmove(&l->marks[at + 1], &l->marks[at], tail);
+    if (tail > 0) { /* most come behind all others */
+        memmove(&l->rows[at + 1], &l->rows[at], tail * sizeof(l->rows[0]));
+        memmove(&l->marks[at + 1], &l->marks[at], tail);
+    }
     l->rows[at] = row_of(row);
     l->marks[at] = mark;
     l->len++;

@@ -2,7 +2,22 @@
 
 #include "util/assert.h"
 
-static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+#define DIGITS "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+static const char digits[] = DIGITS;
+
+/* All pairs of two digits, in order. */
+#define PAIRS_1(a)                                                            \
+    a "0" a "1" a "2" a "3" a "4" a "5" a "6" a "7" a "8" a "9" a "A" a "B" a \
+      "C" a "D" a "E" a "F" a "G" a "H" a "J" a "K" a "M" a "N" a "P" a "Q" a \
+      "R" a "S" a "T" a "V" a "W" a "X" a "Y" a "Z"
+#define PAIRS_8(a, b, c, d, e, f, g, h)                               \
+    PAIRS_1(a)                                                        \
+    PAIRS_1(b) PAIRS_1(c) PAIRS_1(d) PAIRS_1(e) PAIRS_1(f) PAIRS_1(g) \
+        PAIRS_1(h)
+static const char pairs[] = PAIRS_8("0", "1", "2", "3", "4", "5", "6", "7")
+    PAIRS_8("8", "9", "A", "B", "C", "D", "E", "F")
+        PAIRS_8("G", "H", "J", "K", "M", "N", "P", "Q")
+            PAIRS_8("R", "S", "T", "V", "W", "X", "Y", "Z");
 
 static void put_u64(uint64_t v, unsigned char *out)
 {
@@ -28,12 +43,13 @@ void id_text(const struct id *id, char out[ID_TEXT_LEN])
     uint64_t hi = id_word(id, 0), lo = id_word(id, 8);
     /* Twelve digits of the low word, one of both, thirteen of the high one. */
     UNROLL
-    for (int i = 0; i < 12; i++)
-        out[25 - i] = digits[lo >> (5 * i) & 31];
+    for (int i = 0; i < 6; i++)
+        memcpy(out + 24 - 2 * i, pairs + 2 * (lo >> (10 * i) & 1023), 2);
     out[13] = digits[lo >> 60 | (hi & 1) << 4];
     UNROLL
-    for (int i = 0; i < 13; i++)
-        out[12 - i] = digits[hi >> (5 * i + 1) & 31];
+    for (int i = 0; i < 6; i++)
+        memcpy(out + 11 - 2 * i, pairs + 2 * (hi >> (10 * i + 1) & 1023), 2);
+    out[0] = digits[hi >> 61];
 }
 
 /* The value of each digit, and that it is one. */
