@@ -19,44 +19,67 @@ struct addm_args {
 #define CMD_ARGS struct addm_args
 
 /* So many now: ten thousand in one go would hold up everybody for ten
- * milliseconds and more. What EXEC or a key promises to do once is one entry,
- * however long. */
-static uint32_t part_of(const struct cmd_ctx *c, const struct addm_args *a)
+ * milliseconds and more. What EXEC promises to do at once is one entry, however
+ * long. */
+static uint32_t part_of(const struct cmd_ctx *c, const struct addm_args *a,
+                        uint32_t done)
 {
-    uint32_t left = a->payloads.n - c->list.done, n = 0;
+    uint32_t left = a->payloads.n - done, n = 0;
     size_t bytes = 0;
-    if (c->whole || a->idempotency.len > 0)
+    if (c->whole)
         return left;
     while (n < left && n < PART_JOBS && bytes < PART_BYTES)
-        bytes += a->payloads.words[c->list.done + n++].len;
+        bytes += a->payloads.words[done + n++].len;
     return n;
 }
 
+/* The part behind the first `done`; *n: how many it had. */
+static enum err add_part(struct cmd_ctx *c, struct addm_args *a, uint32_t done,
+                         uint32_t *n)
+{
+    struct add_params p = {.queue = a->queue,
+                           .payloads = a->payloads.words + done,
+                           .before = done,
+                           .idempotency = a->idempotency,
+                           .options = &a->o};
+    enum err rc = ERR_NOTFOUND;
+    uint32_t left = a->payloads.n - done;
+    if (a->idempotency.len > 0)
+        rc = engine_added(c->engine, c->gather, &p, c->now, n, &c->e);
+    if (rc == ERR_NOTFOUND)
+        *n = part_of(c, a, done);
+    else if (rc != ERR_OK)
+        return rc;
+    else if (*n > left) /* another request, which engine_add() will say */
+        *n = left;
+    p.n = *n;
+    p.behind = left - *n;
+    struct add_result *r = mem_alloc(p.n * sizeof(*r));
+    rc = engine_add(c->engine, c->gather, &p, c->now, r, &c->e);
+    if (rc == ERR_OK && done == 0)
+        reply_array(c->reply, a->payloads.n);
+    for (uint32_t i = 0; rc == ERR_OK && i < p.n; i++)
+        reply_id(c->reply, &r[i].id);
+    mem_free(r);
+    return rc;
+}
+
+/* Inside MULTI what a key has added in parts is told in one go, and all that
+ * remains is added with the last of them. */
 static enum err addm_exec(struct cmd_ctx *c)
 {
     struct addm_args *a = c->args;
-    uint32_t done = c->list.done, n = part_of(c, a);
-    struct add_result *r = mem_alloc(n * sizeof(*r));
+    uint32_t done = c->list.done, n;
+    enum err rc;
     JOB_OPTIONS_TAKE(a);
-    struct add_params p = {.queue = a->queue,
-                           .payloads = a->payloads.words + done,
-                           .n = n,
-                           .behind = a->payloads.n - done - n,
-                           .goes_on = done > 0,
-                           .idempotency = a->idempotency,
-                           .options = &a->o};
-    enum err rc = engine_add(c->engine, c->gather, &p, c->now, r, &c->e);
-    if (rc == ERR_OK) {
-        if (done == 0)
-            reply_array(c->reply, a->payloads.n);
-        for (uint32_t i = 0; i < n; i++)
-            reply_id(c->reply, &r[i].id);
-        c->list.done += n;
-        if (p.behind > 0)
-            rc = cmd_more(c);
-    }
-    mem_free(r);
-    return rc;
+    do {
+        rc = add_part(c, a, done, &n);
+        done += n;
+    } while (rc == ERR_OK && c->whole && done < a->payloads.n);
+    if (rc != ERR_OK)
+        return rc;
+    c->list.done = done;
+    return done < a->payloads.n ? cmd_more(c) : ERR_OK;
 }
 
 static const struct arg args[] = {

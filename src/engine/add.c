@@ -257,10 +257,13 @@ static enum err examine_bytes(const struct engine *e,
                    (unsigned)p->n, bytes, GENERATION_ENTRY_MAX);
 }
 
-/* What must be good before the first part, so that none is refused later. */
+/* What must be good before the first part, so that none is refused later. Of a
+ * call that is made again that was another one, of other payloads perhaps. */
 static uint32_t all_of(const struct add_params *p)
 {
-    return p->goes_on ? 0 : p->n + p->behind;
+    if (p->before == 0)
+        return p->n + p->behind;
+    return p->idempotency.len > 0 ? p->n : 0;
 }
 
 static enum err examine(struct engine *e, const struct add_params *p,
@@ -293,9 +296,19 @@ static enum err examine(struct engine *e, const struct add_params *p,
 
 /* --- the same request again ---------------------------------------------- */
 
+/* Where the reply to a part of a request is kept. The first part has the key
+ * that the request came with; the others go by the first one's first job, so
+ * that none outlives it, and fall with it. */
+struct request {
+    enum key_kind kind; /* 0: nowhere */
+    struct slice name;
+    char part[ID_LEN + 4];
+    uint64_t until_ms;
+};
+
 static uint64_t request_hash(struct engine *e, const struct add_params *p)
 {
-    uint64_t h = hash64_seed(p->queue, p->n);
+    uint64_t h = hash64_seed(p->queue, p->before + p->n + p->behind);
     for (uint32_t i = 0; i < p->n; i++)
         h = hash64_seed(p->payloads[i], h);
     h = hash64_seed(p->name, h);
@@ -303,6 +316,53 @@ static uint64_t request_hash(struct engine *e, const struct add_params *p)
     buf_clear(&e->scratch);
     options_encode(p->options, buf_room(&e->scratch, len));
     return hash64_seed(slice_of(e->scratch.data, len), h);
+}
+
+static enum err find_reply(struct engine *e, struct gather *g,
+                           const struct request *q, struct now now,
+                           struct rec_add_reply *r, struct errbuf *err)
+{
+    struct slice value;
+    enum err rc = idem_find(e, g, q->kind, q->name, now, &value, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!rec_add_reply_decode(r, value) || r->ids.len < ID_LEN)
+        return err_set(err, ERR_CORRUPT, "family done: bad row of a request");
+    return r->until_ms > now.wall_ms ? ERR_OK : ERR_NOTFOUND;
+}
+
+static enum err find_request(struct engine *e, struct gather *g,
+                             const struct add_params *p, struct now now,
+                             struct request *q, struct rec_add_reply *r,
+                             struct errbuf *err)
+{
+    *q = (struct request){.kind = KEY_ADD,
+                          .name = p->idempotency,
+                          .until_ms = now.wall_ms + e->config.idempotency_ms};
+    enum err rc = find_reply(e, g, q, now, r, err);
+    if (p->before == 0)
+        return rc;
+    q->kind = rc == ERR_OK ? KEY_ADD_PART : 0;
+    if (rc != ERR_OK)
+        return rc;
+    q->until_ms = r->until_ms;
+    memcpy(q->part, r->ids.data, ID_LEN);
+    for (unsigned i = 0; i < 4; i++)
+        q->part[ID_LEN + i] = (char)(p->before >> (8 * i));
+    q->name = slice_of(q->part, sizeof(q->part));
+    return find_reply(e, g, q, now, r, err);
+}
+
+enum err engine_added(struct engine *e, struct gather *g,
+                      const struct add_params *p, struct now now, uint32_t *n,
+                      struct errbuf *err)
+{
+    struct request q;
+    struct rec_add_reply r;
+    enum err rc = find_request(e, g, p, now, &q, &r, err);
+    if (rc == ERR_OK)
+        *n = (uint32_t)(r.ids.len / ID_LEN);
+    return rc;
 }
 
 /* An older job's, whatever has become of it. */
@@ -318,17 +378,13 @@ static enum err state_now(struct engine *e, struct gather *g,
 
 static enum err same_again(struct engine *e, struct gather *g,
                            const struct add_params *p, struct now now,
-                           struct add_result *results, struct errbuf *err)
+                           struct request *q, struct add_result *results,
+                           struct errbuf *err)
 {
-    struct slice value;
     struct rec_add_reply r;
-    enum err rc = idem_find(e, g, KEY_ADD, p->idempotency, now, &value, err);
+    enum err rc = find_request(e, g, p, now, q, &r, err);
     if (rc != ERR_OK)
         return rc;
-    if (!rec_add_reply_decode(&r, value))
-        return err_set(err, ERR_CORRUPT, "family done: bad row of a request");
-    if (r.until_ms <= now.wall_ms)
-        return ERR_NOTFOUND;
     if (r.request != request_hash(e, p) || r.ids.len != p->n * ID_LEN)
         return err_set(err, ERR_MISMATCH,
                        "IDEMPOTENCY key was used with another request");
@@ -341,17 +397,17 @@ static enum err same_again(struct engine *e, struct gather *g,
 }
 
 static void remember_request(struct engine *e, const struct add_params *p,
-                             const struct add_result *results, struct now now)
+                             const struct request *q,
+                             const struct add_result *results)
 {
     struct buf ids = {0};
     for (uint32_t i = 0; i < p->n; i++)
         buf_add(&ids, results[i].id.bytes, ID_LEN);
     struct rec_add_reply r = {.request = request_hash(e, p),
-                              .until_ms =
-                                  now.wall_ms + e->config.idempotency_ms,
+                              .until_ms = q->until_ms,
                               .ids = buf_slice(&ids)};
-    rec_add_reply_encode(&r, idem_put(e, KEY_ADD, p->idempotency, r.until_ms,
-                                      rec_add_reply_size(&r)));
+    rec_add_reply_encode(
+        &r, idem_put(e, q->kind, q->name, r.until_ms, rec_add_reply_size(&r)));
     buf_release(&ids);
 }
 
@@ -706,7 +762,7 @@ static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
     struct queue *q = d->queue;
     const struct job *j = d->replaced;
     uint32_t all = p->n + p->behind;
-    if (d->owner != NULL && !p->goes_on)
+    if (d->owner != NULL && p->before == 0)
         rc = owner_admits(e, d->owner, all,
                           j != NULL && j->owner == d->owner->set.id ? 0 : all,
                           now, err);
@@ -714,7 +770,7 @@ static enum err admit(struct engine *e, struct gather *g, const struct draft *d,
         queue_live(q) + all > q->set.maxlen)
         rc = queue_full(e, g, q, p->n, all, bytes_of(p, d->o), now, err);
     /* It was let in with the first part. */
-    return rc == ERR_LIMIT && p->goes_on ? ERR_OK : rc;
+    return rc == ERR_LIMIT && p->before > 0 ? ERR_OK : rc;
 }
 
 /* All that the draft says is good, and nothing can refuse it any more. */
@@ -742,13 +798,14 @@ enum err engine_add(struct engine *e, struct gather *g,
 {
     struct draft d = {.o = p->options};
     struct job_options inherited;
+    struct request request = {0};
     bool theirs = false;
     ASSERT(p->n > 0);
     enum err rc = examine(e, p, err);
     if (rc != ERR_OK)
         return rc;
     if (p->idempotency.len > 0) {
-        rc = same_again(e, g, p, now, results, err);
+        rc = same_again(e, g, p, now, &request, results, err);
         if (rc == ERR_OK && p->estimate)
             results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
         if (rc != ERR_NOTFOUND)
@@ -782,8 +839,8 @@ enum err engine_add(struct engine *e, struct gather *g,
     /* That it got a job of somebody else is a reply as well. */
     if (rc == ERR_OK && p->estimate && !results[0].created)
         results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
-    if (rc == ERR_OK && p->idempotency.len > 0)
-        remember_request(e, p, results, now);
+    if (rc == ERR_OK && request.kind != 0)
+        remember_request(e, p, &request, results);
     job_drop(e, d.replaced);
     draft_end(e, &d);
     return rc;

@@ -158,10 +158,11 @@ struct add_params {
     struct slice queue;
     const struct slice *payloads; /* one for ADD, n + behind for ADDM */
     uint32_t n;
-    /* Of a call in parts: so many come behind this one, and were others before
-     * it? The first is examined and admitted for all of them. */
-    uint32_t behind;
-    bool goes_on;
+    /* Of a call in parts: so many were before this one, and come behind it. The
+     * first is examined and admitted for all of them. With a key each part is
+     * remembered by itself, so that the call can be made again whatever has
+     * become of it. */
+    uint32_t before, behind;
     struct slice name; /* ID name: only with n = 1; empty: none */
     struct slice idempotency;
     const struct job_options *options;
@@ -191,6 +192,14 @@ struct add_result {
 MUST_USE enum err engine_add(struct engine *e, struct gather *g,
                              const struct add_params *p, struct now now,
                              struct add_result *results, struct errbuf *err);
+
+/* Was the part of this call that begins behind `before` jobs added with its key
+ * already? Then it had *n jobs.
+ *
+ * Errors: ERR_NOTFOUND: no, or not within a day. */
+MUST_USE enum err engine_added(struct engine *e, struct gather *g,
+                               const struct add_params *p, struct now now,
+                               uint32_t *n, struct errbuf *err);
 
 /* --- leasing ------------------------------------------------------------- */
 

@@ -63,6 +63,9 @@ enum key_kind {
     KEY_LEASE = 5,     /* idempotency of LEASE -> rec_lease_reply */
     KEY_SCHEDULE = 10, /* schedule, job: it is live -> rec_mark */
     KEY_OCCURRENCE = 11, /* in done buckets: schedule, nominal -> rec_mark */
+    /* in done buckets, of an ADD in parts: its first job, how many were before
+     * the part -> rec_add_reply */
+    KEY_ADD_PART = 12,
 };
 
 /* Parts of rows in `bodies`. */

@@ -36,9 +36,50 @@ start_server {tags {jobs}} {
         r job.addm parts 10000 {*}[lrepeat 10000 x]
         assert {[info_field lists_cut] - $before >= 10000 / 256}
         set before [info_field lists_cut]
-        r job.addm parts 10000 {*}[lrepeat 10000 x] idempotency all
+        r multi
+        r job.addm parts 10000 {*}[lrepeat 10000 x]
+        assert_equal 10000 [llength [lindex [r exec] 0]]
         assert_equal $before [info_field lists_cut]
         assert_equal 20000 [dict get [r queue.info parts] ready]
+    }
+    test {with a key, too, and each part is remembered} {
+        set payloads {}
+        for {set i 0} {$i < 10000} {incr i} {lappend payloads $i}
+        set before [info_field lists_cut]
+        set ids [r job.addm keyed 10000 {*}$payloads idempotency all]
+        assert {[info_field lists_cut] - $before >= 10000 / 256}
+        assert_equal $ids [lsort -unique $ids]
+        assert_equal $ids [r job.addm keyed 10000 {*}$payloads idempotency all]
+        restart_server KILL
+        assert_equal $ids [r job.addm keyed 10000 {*}$payloads idempotency all]
+        r multi
+        r job.addm keyed 10000 {*}$payloads idempotency all
+        assert_equal [list $ids] [r exec]
+        assert_equal 10000 [dict get [r queue.info keyed] ready]
+    }
+    test {another request with the key is refused, whichever part differs} {
+        foreach i {0 5000 9999} {
+            set other [lreplace $payloads $i $i other]
+            assert_error "MISMATCH *" {
+                r job.addm keyed 10000 {*}$other idempotency all
+            }
+        }
+        assert_error "MISMATCH *" {
+            r job.addm keyed 9999 {*}[lrange $payloads 0 end-1] idempotency all
+        }
+        assert_error "MISMATCH *" {
+            r job.addm keyed 100 {*}[lrange $payloads 0 99] idempotency all
+        }
+        assert_equal 10000 [dict get [r queue.info keyed] ready]
+    }
+    test {a key of a transaction gives the same outside, in one go} {
+        r multi
+        r job.addm once 1000 {*}[lrange $payloads 0 999] idempotency exec
+        set ids [lindex [r exec] 0]
+        assert_equal 1000 [llength $ids]
+        assert_equal $ids [r job.addm once 1000 {*}[lrange $payloads 0 999] \
+            idempotency exec]
+        assert_equal 1000 [dict get [r queue.info once] ready]
     }
     test {what refuses one of many refuses all} {
         r queue.set full maxlen 9999

@@ -385,6 +385,99 @@ static void many_of_one_request_are_not_looked_at_again(void **state)
         assert_true(id_eq(&first[i].id, &again[i].id));
 }
 
+#define PARTS 5
+#define PART 3
+#define ALL ((uint32_t)(PARTS * PART))
+
+/* A call in parts, of which the last `PARTS - parts` are not made any more. */
+static enum err add_parts(struct rig *r, const struct slice *texts,
+                          unsigned parts, bool known, struct add_result *got)
+{
+    static const struct job_options none;
+    enum err rc = ERR_OK;
+    for (uint32_t i = 0; rc == ERR_OK && i < parts; i++) {
+        uint32_t before = i * PART, n = 0;
+        struct add_params p = {.queue = SLICE_LIT("q"),
+                               .payloads = texts + before,
+                               .n = PART,
+                               .before = before,
+                               .behind = ALL - before - PART,
+                               .idempotency = SLICE_LIT("r"),
+                               .options = &none};
+        while ((rc = engine_added(r->engine, r->gather, &p, r->now, &n,
+                                  &r->err)) == ERR_PENDING)
+            rig_fetch(r);
+        gather_release(r->gather);
+        assert_int_equal(rc, known ? ERR_OK : ERR_NOTFOUND);
+        assert_int_equal(n, known ? PART : 0);
+        rc = rig_try_add(r, &p, got + before);
+    }
+    return rc;
+}
+
+static uint64_t ready_of(struct rig *r)
+{
+    return rig_queue(r, "q").jobs[JOB_READY];
+}
+
+static void a_request_in_parts_goes_on_where_it_was_cut(void **state)
+{
+    struct rig *r = *state;
+    struct slice texts[ALL];
+    struct add_result first[ALL], again[ALL];
+    for (uint32_t i = 0; i < ALL; i++)
+        texts[i] = SLICE_LIT("x");
+    assert_int_equal(add_parts(r, texts, 2, false, first), ERR_OK);
+    rig_restart(r);
+    assert_int_equal(add_parts(r, texts, 2, true, again), ERR_OK);
+    for (uint32_t i = 0; i < 2 * PART; i++) {
+        assert_true(id_eq(&first[i].id, &again[i].id));
+        assert_false(again[i].created);
+    }
+    assert_int_equal(ready_of(r), 2 * PART);
+
+    struct add_params rest = {.queue = SLICE_LIT("q"),
+                              .payloads = texts + 2 * PART,
+                              .n = ALL - 2 * PART,
+                              .before = 2 * PART,
+                              .idempotency = SLICE_LIT("r"),
+                              .options = &(struct job_options){0}};
+    assert_int_equal(rig_try_add(r, &rest, again + 2 * PART), ERR_OK);
+    assert_int_equal(ready_of(r), ALL);
+    assert_int_equal(rig_try_add(r, &rest, first), ERR_OK);
+    assert_int_equal(ready_of(r), ALL);
+    assert_true(id_eq(&first[0].id, &again[2 * PART].id));
+}
+
+static void a_part_of_another_request_is_refused(void **state)
+{
+    struct rig *r = *state;
+    struct slice texts[ALL];
+    struct add_result got[ALL];
+    for (uint32_t i = 0; i < ALL; i++)
+        texts[i] = SLICE_LIT("x");
+    assert_int_equal(add_parts(r, texts, PARTS, false, got), ERR_OK);
+    texts[PART + 1] = SLICE_LIT("y");
+    assert_int_equal(add_parts(r, texts, PARTS, true, got), ERR_MISMATCH);
+    texts[PART + 1] = SLICE_LIT("x");
+    assert_int_equal(add_parts(r, texts, PARTS, true, got), ERR_OK);
+    assert_int_equal(ready_of(r), ALL);
+
+    /* As many fewer behind. */
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = texts,
+                           .n = PART,
+                           .behind = PART,
+                           .idempotency = SLICE_LIT("r"),
+                           .options = &(struct job_options){0}};
+    assert_int_equal(rig_try_add(r, &p, got), ERR_MISMATCH);
+
+    /* All parts are forgotten at once. */
+    rig_pass(r, r->config.idempotency_ms);
+    assert_int_equal(add_parts(r, texts, PARTS, false, got), ERR_OK);
+    assert_int_equal(ready_of(r), 2 * ALL);
+}
+
 static void a_request_that_got_another_job_gets_it_again(void **state)
 {
     struct rig *r = *state;
@@ -516,6 +609,8 @@ int main(void)
         TEST(a_replaced_job_stays_held),
         TEST(a_name_may_be_that_of_the_job_that_is_replaced),
         TEST(many_of_one_request_are_not_looked_at_again),
+        TEST(a_request_in_parts_goes_on_where_it_was_cut),
+        TEST(a_part_of_another_request_is_refused),
         TEST(a_request_that_got_another_job_gets_it_again),
         TEST(an_undone_lease_keeps_the_key_of_a_waiting_job),
         TEST(a_lease_asked_for_otherwise_is_told_so),
