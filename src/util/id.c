@@ -10,10 +10,9 @@ static const char digits[] = DIGITS;
     a "0" a "1" a "2" a "3" a "4" a "5" a "6" a "7" a "8" a "9" a "A" a "B" a \
       "C" a "D" a "E" a "F" a "G" a "H" a "J" a "K" a "M" a "N" a "P" a "Q" a \
       "R" a "S" a "T" a "V" a "W" a "X" a "Y" a "Z"
-#define PAIRS_8(a, b, c, d, e, f, g, h)                               \
-    PAIRS_1(a)                                                        \
-    PAIRS_1(b) PAIRS_1(c) PAIRS_1(d) PAIRS_1(e) PAIRS_1(f) PAIRS_1(g) \
-        PAIRS_1(h)
+#define PAIRS_8(a, b, c, d, e, f, g, h) \
+    PAIRS_1(a)                          \
+    PAIRS_1(b) PAIRS_1(c) PAIRS_1(d) PAIRS_1(e) PAIRS_1(f) PAIRS_1(g) PAIRS_1(h)
 static const char pairs[] = PAIRS_8("0", "1", "2", "3", "4", "5", "6", "7")
     PAIRS_8("8", "9", "A", "B", "C", "D", "E", "F")
         PAIRS_8("G", "H", "J", "K", "M", "N", "P", "Q")
