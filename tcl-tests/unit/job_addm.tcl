@@ -57,6 +57,27 @@ start_server {tags {jobs}} {
         assert_equal [list $ids] [r exec]
         assert_equal 10000 [dict get [r queue.info keyed] ready]
     }
+    test {killed in the middle, the same call adds what is missing} {
+        set cut 0
+        for {set i 0} {$i < 20 && !$cut} {incr i} {
+            r send job.addm cut$i 10000 {*}$payloads idempotency cut$i
+            set c [client]
+            wait_for {[llength [$c queue.list]] > 0 &&
+                      [dict exists [$c queue.info cut$i] ready] &&
+                      [dict get [$c queue.info cut$i] ready] > 0}
+            restart_server KILL
+            set there [dict get [r queue.info cut$i] ready]
+            set cut [expr {$there > 0 && $there < 10000}]
+            set ids [r job.addm cut$i 10000 {*}$payloads idempotency cut$i]
+            assert_equal 10000 [llength [lsort -unique $ids]]
+            assert_equal 10000 [dict get [r queue.info cut$i] ready]
+            set jobs [r job.lease cut$i count 1000]
+            assert_equal [lrange $ids 0 999] [lmap j $jobs {dict get $j id}]
+            assert_equal [lrange $payloads 0 999] \
+                [lmap j $jobs {dict get $j payload}]
+        }
+        assert {$cut}
+    }
     test {another request with the key is refused, whichever part differs} {
         foreach i {0 5000 9999} {
             set other [lreplace $payloads $i $i other]
