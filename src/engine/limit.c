@@ -278,6 +278,11 @@ static uint64_t opens_ms(const struct limit *l)
     return l->closed_ms > l->rate_until_ms ? l->closed_ms : l->rate_until_ms;
 }
 
+uint64_t limit_shut_ms(const struct limit *l, struct now now)
+{
+    return !l->open && opens_ms(l) > now.wall_ms ? opens_ms(l) : 0;
+}
+
 /* A wake-up at this time, or earlier: then it is looked at again. */
 static void wake_at(struct engine *e, struct limit *l, uint64_t at_ms)
 {

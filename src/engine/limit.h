@@ -143,6 +143,9 @@ struct limit *limit_in_the_way(struct engine *e, struct job *j, struct now now);
 void limit_settle(struct engine *e, struct limit *l, struct now now);
 /* What it owes as of now, for who only looks. */
 struct rate_paid limit_paid(const struct limit *l, struct now now);
+/* Until when it lets nobody start, whatever the cost: the next under it may
+ * cost more than others. 0: somebody may, or needs a slot. */
+uint64_t limit_shut_ms(const struct limit *l, struct now now);
 /* Its rate pays for a start. */
 void limit_charge(struct engine *e, struct limit *l, uint32_t cost,
                   struct now now);

@@ -162,6 +162,10 @@ static void why_limit(struct engine *e, struct limit *l, const struct job *j,
     struct limit_view s = {0};
     /* A queue counts starts, whatever they cost. */
     limit_view_of(e, l, l->queue != NULL ? 1 : j->cost, now, &s);
+    uint64_t shut_ms = limit_shut_ms(l, now);
+    bool behind = s.opens_ms == 0 && shut_ms > 0;
+    if (s.opens_ms < shut_ms)
+        s.opens_ms = shut_ms;
     v->changes_ms = s.opens_ms;
     estimate_limited(&s, now, v);
     if (s.full && l->queue == NULL)
@@ -173,6 +177,11 @@ static void why_limit(struct engine *e, struct limit *l, const struct job *j,
                 s.reserved > 0 ? ", some of them reserved" : "");
     else if (s.closed_ms > 0)
         say_why(v, "limit closed", l->name, "%.*s was closed by a worker",
+                SHOWN(l->name));
+    else if (behind)
+        say_why(v, "rate", l->name,
+                "one that costs more is before it, and waits for the rate of "
+                "%.*s",
                 SHOWN(l->name));
     else if (s.opens_ms > 0)
         say_why(v, l->queue != NULL ? "queue rate" : "rate", l->name,

@@ -334,6 +334,34 @@ static void a_costly_job_tells_that_its_rate_is_used_up(void **state)
     assert_int_equal(why(r, next).changes_ms, r->now.wall_ms + 700);
 }
 
+static void a_cheap_job_tells_that_a_dear_one_is_before_it(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(COST),
+                            .limits = {SLICE_LIT("api")},
+                            .limits_n = 1,
+                            .cost = 3};
+    set_rule(r, "api", 0, 5, 1000, 5);
+    rig_add(r, "q", "x", &o);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    o.cost = 5;
+    rig_add(r, "q", "dear", &o);
+    o.cost = 1;
+    struct id id = rig_add(r, "q", "cheap", &o).id;
+    assert_int_equal(rig_lease(r, "q", 10), 0);
+    assert_int_equal(rig_state(r, id), JOB_PARKED);
+    struct why_view v = why(r, id);
+    assert_true(slice_is(v.reason, "rate"));
+    assert_string_equal(v.text, "one that costs more is before it, and waits "
+                                "for the rate of api");
+    assert_int_equal(v.changes_ms, r->now.wall_ms + 600);
+    assert_int_equal(v.place, 2);
+    rig_pass(r, 600);
+    assert_int_equal(rig_lease(r, "q", 10), 1);
+    assert_string_equal(why(r, id).text,
+                        "api has used up its rate of 5 per 1000 ms");
+}
+
 static void a_job_with_two_names_needs_both(void **state)
 {
     struct rig *r = *state;
@@ -1131,6 +1159,7 @@ int main(void)
         T(who_is_told_to_stop_may_close_a_name),
         T(what_was_closed_too_long_can_be_opened),
         T(a_costly_job_tells_that_its_rate_is_used_up),
+        T(a_cheap_job_tells_that_a_dear_one_is_before_it),
         T(a_job_with_two_names_needs_both),
         T(a_job_that_met_eight_full_names_reserves),
         T(a_queue_has_concurrency_and_rate_of_its_own),
