@@ -57,6 +57,27 @@ start_server {tags {jobs}} {
         $worker destroy
         wait_for {[dict get [r queue.info held] running] == 0}
     }
+    test {a session that waits in line after a restart keeps its leases} {
+        set tokens {}
+        foreach session {back lost} {
+            r job.add over x
+            set job [lindex [r job.lease over SESSION $session FOR 2s] 0]
+            dict set tokens $session [dict get $job token]
+        }
+        restart_server KILL
+        set worker [client]
+        $worker send job.lease nothing SESSION back BLOCK 0
+        wait_for {[dict get [r queue.info nothing] waiters] == 1}
+        # It has the length of its lease to come back, and extends that.
+        wait_for {
+            [r job.extend [dict get $tokens back] FOR 2s] ne {} &&
+            [dict get [r queue.info over] ready] == 1
+        }
+        assert_equal 1 [dict get [r queue.info over] running]
+        assert_error "STALE *" {r job.ack [dict get $tokens lost]}
+        $worker destroy
+        wait_for {[dict get [r queue.info over] running] == 0}
+    }
     test {resuming wakes all who wait} {
         r queue.pause q
         r job.addm q 2 a b
