@@ -18,10 +18,19 @@ struct lease_args {
 };
 #define CMD_ARGS struct lease_args
 
+/* Jobs that were added together have the same numbers: what was written of them
+ * for the one before is written again. */
+struct numbers {
+    uint32_t attempt, delivery, retries, priority;
+    uint64_t created_ms, lease_ms;
+    size_t at, len; /* in the buffer, with all that comes behind; 0: none */
+};
+
 struct reply_job {
     struct cmd_ctx *c;
     uint32_t n;
     uint32_t fields; /* a bit each */
+    struct numbers last;
 };
 
 static void time_or_null(struct reply *r, uint64_t ms)
@@ -52,17 +61,18 @@ static inline uint64_t bulk_bits(struct slice s)
 }
 
 /* The fields in their order: FIELD(length of the name, name, value). */
-#define HEAD_FIELDS(FIELD)                                            \
+#define TEXT_FIELDS(FIELD)                                            \
     FIELD(5, token, reply_bulk(r, v->token))                          \
     FIELD(2, id, reply_bulk(r, slice_of(v->token.data, ID_TEXT_LEN))) \
     FIELD(5, queue, reply_bulk(r, v->queue))                          \
     FIELD(7, handler, reply_bulk(r, v->handler))                      \
-    FIELD(7, payload, reply_bulk(r, v->payload))                      \
-    FIELD(7, attempt, reply_int(r, v->attempt))                       \
-    FIELD(8, delivery, reply_int(r, v->delivery))                     \
-    FIELD(7, retries, reply_int(r, v->retries))                       \
-    FIELD(8, priority, reply_int(r, v->priority))                     \
-    FIELD(10, created_ms, reply_int(r, (int64_t)v->created_ms))       \
+    FIELD(7, payload, reply_bulk(r, v->payload))
+#define NUMBER_FIELDS(FIELD)                                    \
+    FIELD(7, attempt, reply_int(r, v->attempt))                 \
+    FIELD(8, delivery, reply_int(r, v->delivery))               \
+    FIELD(7, retries, reply_int(r, v->retries))                 \
+    FIELD(8, priority, reply_int(r, v->priority))               \
+    FIELD(10, created_ms, reply_int(r, (int64_t)v->created_ms)) \
     FIELD(8, lease_ms, reply_int(r, (int64_t)v->lease_ms))
 /* Most jobs have none of these, or an owner alone: FIELD(length, name, kind of
  * value). */
@@ -84,13 +94,13 @@ static inline uint64_t bulk_bits(struct slice s)
     RARE_BEHIND(FIELD)
 
 #define AS_ENUM(len, name, value) FIELD_##name,
-enum { HEAD_FIELDS(AS_ENUM) HEAD_N };
+enum { TEXT_FIELDS(AS_ENUM) NUMBER_FIELDS(AS_ENUM) HEAD_N };
 enum { BEFORE_RARE = HEAD_N - 1, RARE_FIELDS(AS_ENUM) FIELDS_N };
 #define ALL_FIELDS (((uint32_t)1 << FIELDS_N) - 1)
 
 #define AS_NAME(len, name, value) #name,
-static const char *const field_names[] = {HEAD_FIELDS(AS_NAME)
-                                              RARE_FIELDS(AS_NAME)};
+static const char *const field_names[] = {
+    TEXT_FIELDS(AS_NAME) NUMBER_FIELDS(AS_NAME) RARE_FIELDS(AS_NAME)};
 
 #define AS_BITS(len, name, kind) | kind##_bits(v->name)
 
@@ -125,10 +135,16 @@ static bool is_plain(const struct lease_view *v)
 #define AS_RARE_REPLY(len, name, kind) \
     AS_REPLY(len, name, kind##_or_null(r, v->name))
 
-static inline void reply_head(struct reply *r, const struct lease_view *v,
-                              uint32_t fields)
+static inline void reply_texts(struct reply *r, const struct lease_view *v,
+                               uint32_t fields)
 {
-    HEAD_FIELDS(AS_REPLY)
+    TEXT_FIELDS(AS_REPLY)
+}
+
+static inline void reply_numbers(struct reply *r, const struct lease_view *v,
+                                 uint32_t fields)
+{
+    NUMBER_FIELDS(AS_REPLY)
 }
 
 static void reply_rare(struct reply *r, const struct lease_view *v,
@@ -137,16 +153,36 @@ static void reply_rare(struct reply *r, const struct lease_view *v,
     RARE_FIELDS(AS_RARE_REPLY)
 }
 
-static void reply_plain_end(struct reply *r, const struct lease_view *v)
+static bool same_numbers(const struct numbers *n, const struct lease_view *v)
+{
+    return n->created_ms == v->created_ms && n->attempt == v->attempt &&
+           n->delivery == v->delivery && n->retries == v->retries &&
+           n->priority == v->priority && n->lease_ms == v->lease_ms;
+}
+
+/* All fields behind the texts of a job that has no others but an owner. */
+static void reply_plain(struct reply_job *rj, const struct lease_view *v)
 {
     const uint32_t fields = ALL_FIELDS;
-    if (v->owner.len == 0) {
-        REPLY_NULLS(r, RARE_FIELDS);
+    struct reply *r = rj->c->reply;
+    struct numbers *last = &rj->last;
+    if (v->owner.len > 0) {
+        reply_numbers(r, v, fields);
+        REPLY_NULLS(r, RARE_BEFORE);
+        RARE_OWNER(AS_RARE_REPLY)
+        REPLY_NULLS(r, RARE_BEHIND);
         return;
     }
-    REPLY_NULLS(r, RARE_BEFORE);
-    RARE_OWNER(AS_RARE_REPLY)
-    REPLY_NULLS(r, RARE_BEHIND);
+    if (last->len > 0 && same_numbers(last, v)) {
+        reply_again(r, last->at, last->len);
+        return;
+    }
+    size_t at = r->out->len;
+    reply_numbers(r, v, fields);
+    REPLY_NULLS(r, RARE_FIELDS);
+    *last = (struct numbers){v->attempt,  v->delivery,     v->retries,
+                             v->priority, v->created_ms,   v->lease_ms,
+                             at,          r->out->len - at};
 }
 
 static void reply_one(void *ud, const struct lease_view *v)
@@ -158,16 +194,14 @@ static void reply_one(void *ud, const struct lease_view *v)
     buf_add_slice(rj->c->leased, v->token);
     buf_add_char(rj->c->leased, '\n');
     reply_map(r, (size_t)__builtin_popcount(fields));
-    if (fields != ALL_FIELDS) {
-        reply_head(r, v, fields);
-        reply_rare(r, v, fields);
+    if (fields == ALL_FIELDS && is_plain(v)) {
+        reply_texts(r, v, ALL_FIELDS);
+        reply_plain(rj, v);
         return;
     }
-    reply_head(r, v, ALL_FIELDS);
-    if (is_plain(v))
-        reply_plain_end(r, v);
-    else
-        reply_rare(r, v, ALL_FIELDS);
+    reply_texts(r, v, fields);
+    reply_numbers(r, v, fields);
+    reply_rare(r, v, fields);
 }
 
 /* The token is always told: without it nothing can be done with a lease. */

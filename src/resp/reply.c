@@ -163,6 +163,19 @@ void reply_null(struct reply *r)
         reply_raw(r, "_\r\n", 3);
 }
 
+void reply_again(struct reply *r, size_t at, size_t len)
+{
+    struct buf *out = r->out;
+    if (r->muted)
+        return;
+    char *to = buf_room(out, len);
+    if (out->failed)
+        return;
+    ASSERT(at + len <= out->len);
+    memcpy(to, out->data + at, len);
+    out->len += len;
+}
+
 void reply_null_array(struct reply *r)
 {
     if (!r->muted)

@@ -56,6 +56,9 @@ static inline void reply_raw(struct reply *r, const char *bytes, size_t len)
         buf_add(r->out, bytes, len);
 }
 
+/* `len` bytes that were written to `out` already, at `at`, once more. */
+void reply_again(struct reply *r, size_t at, size_t len);
+
 /* One field of an object: the name as bulk, then the value. */
 void reply_field_int(struct reply *r, const char *name, int64_t n);
 void reply_field_str(struct reply *r, const char *name, struct slice s);

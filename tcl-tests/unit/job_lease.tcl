@@ -11,6 +11,40 @@ start_server {tags {jobs}} {
         assert_match "[dict get $job id]#1.*" [dict get $job token]
         assert_equal 1 [dict get $job attempt]
     }
+    test {each job tells its own numbers, whatever the one before has} {
+        set c [client]
+        foreach proto {2 3} {
+            $c hello $proto
+            r job.addm alike 3 a b c
+            r job.add alike d RETRIES 7
+            r job.add alike e OWNER me RETRIES 7
+            r job.addm alike 2 f g RETRIES 7
+            r job.add alike h META m
+            r job.addm alike 2 i j
+            set jobs [$c job.lease alike COUNT 10]
+            assert_equal {a b c d e f g h i j} \
+                [lmap job $jobs {dict get $job payload}]
+            assert_equal {3 3 3 7 7 7 7 3 3 3} \
+                [lmap job $jobs {dict get $job retries}]
+            assert_equal {(nil) (nil) (nil) (nil) me (nil) (nil) (nil) (nil) (nil)} \
+                [lmap job $jobs {dict get $job owner}]
+            assert_equal {(nil) (nil) (nil) (nil) (nil) (nil) (nil) m (nil) (nil)} \
+                [lmap job $jobs {dict get $job meta}]
+            foreach job $jobs {
+                assert_equal 21 [dict size $job]
+                assert_equal [dict get $job created_ms] \
+                    [dict get [r job.get [dict get $job id]] created_ms]
+                r job.ack [dict get $job token]
+            }
+            r job.addm alike 2 once first
+            r job.nack [dict get [lindex [r job.lease alike] 0] token] DELAY 1ms
+            wait_for {[dict get [r queue.info alike] ready] == 2}
+            set jobs [$c job.lease alike COUNT 2]
+            assert_equal {1 2} [lsort [lmap job $jobs {dict get $job attempt}]]
+            assert_equal {1 2} [lsort [lmap job $jobs {dict get $job delivery}]]
+            foreach job $jobs {r job.ack [dict get $job token]}
+        }
+    }
     test {FIELDS tells what was asked for, and the token} {
         r job.add some x META m
         set job [lindex [r job.lease some FIELDS 3 META payload Queue] 0]

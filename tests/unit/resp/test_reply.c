@@ -111,6 +111,23 @@ static void a_muted_reply_writes_nothing(void **state)
     assert_int_equal(out.len, 0);
 }
 
+static void what_was_written_can_be_written_again(void **state)
+{
+    (void)state;
+    struct reply r = in_proto(2);
+    reply_int(&r, 1);
+    reply_str(&r, "again");
+    /* However often the buffer has to move. */
+    for (int i = 0; i < 10000; i++)
+        reply_again(&r, 4, 11);
+    assert_int_equal(out.len, 4 + 10001 * 11);
+    for (size_t at = 4; at < out.len; at += 11)
+        assert_memory_equal(out.data + at, "$5\r\nagain\r\n", 11);
+    r.muted = true;
+    reply_again(&r, 4, 11);
+    assert_int_equal(out.len, 4 + 10001 * 11);
+}
+
 static void long_texts_are_printed_whole(void **state)
 {
     (void)state;
@@ -130,6 +147,7 @@ int main(void)
         cmocka_unit_test(lengths_can_be_set_afterwards),
         cmocka_unit_test(a_guessed_header_is_mended),
         cmocka_unit_test(a_muted_reply_writes_nothing),
+        cmocka_unit_test(what_was_written_can_be_written_again),
         cmocka_unit_test(long_texts_are_printed_whole),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
