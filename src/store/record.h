@@ -66,6 +66,8 @@ static inline bool record_done(const struct record_reader *in)
 
 static inline size_t varint_size(uint64_t n)
 {
+    if (n < 0x80) /* as most are */
+        return 1;
     return ((size_t)(63 - __builtin_clzll(n | 1)) * 9 + 73) / 64;
 }
 
