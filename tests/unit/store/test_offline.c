@@ -210,7 +210,7 @@ static void a_damaged_table_is_found_and_the_rest_is_saved(void **state)
     fill(p);
     snprintf(base, sizeof(base), "%s/base", p->dir);
     find_file(base, ".sst", path, sizeof(path));
-    damage(path, 20000, 16);
+    damage(path, 5000, 16);
     assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
     assert_non_null(strstr(e.text, "family jobs"));
     salvaged(p, &told);
@@ -517,7 +517,7 @@ static void a_salvage_that_was_cut_short_keeps_its_new_base(void **state)
     snprintf(base, sizeof(base), "%s/base", p->dir);
     snprintf(whole, sizeof(whole), "%s/base.whole", p->dir);
     find_file(base, ".sst", path, sizeof(path));
-    damage(path, 20000, 16);
+    damage(path, 5000, 16);
     /* Of an earlier salvage: while there is a base this is nobody's. */
     assert_int_equal(mkdir(whole, 0700), 0);
     snprintf(path, sizeof(path), "%s/CURRENT", whole);
