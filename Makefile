@@ -8,6 +8,9 @@
 # Additions that concern one part of the tests go to tests/<part>/<part>.mk.
 
 VARIANT ?= release
+ifdef RELEASE
+$(error RELEASE is VARIANT now: make VARIANT=$(RELEASE))
+endif
 B := build/$(VARIANT)
 # make itself sets CC to "cc", so that ?= would never apply.
 ifeq ($(origin CC),default)
@@ -73,10 +76,10 @@ AR := ar
 # The programs are optimised as a whole when they are linked, which takes ten
 # seconds; VARIANT=plain does without. The tests link the same objects as they
 # are. Other compilers have other words for it.
-IS_GCC := $(shell $(CC) -v 2>&1 | grep '^gcc version')
+IS_GCC := $(shell LC_ALL=C $(CC) -v 2>&1 | grep '^gcc version')
 LTO :=
 ifneq ($(and $(IS_GCC),$(filter release pgo,$(VARIANT))),)
-AR := gcc-ar
+AR := $(shell $(CC) -print-prog-name=gcc-ar)
 LTO_OBJECTS := -flto=auto -ffat-lto-objects
 LTO_PROGRAMS := -O2 -flto=auto
 LTO := -fno-lto

@@ -30,6 +30,7 @@
 #include "resp/reply.h"
 #include "util/clock.h"
 #include "util/err.h"
+#include "util/id.h"
 #include "util/slice.h"
 
 struct engine;
@@ -176,8 +177,9 @@ struct command {
 
 /* How far a command with a long list has come; kept while it is parked. */
 struct list_progress {
-    uint32_t done; /* words that were answered for: their replies stay */
-    uint32_t part; /* how many to try next; 0: as many as may be */
+    uint32_t done;   /* words that were answered for: their replies stay */
+    uint32_t part;   /* how many to try next; 0: as many as may be */
+    struct id first; /* of those that JOB.ADDM has added */
 };
 
 /* What a command sees. Never a socket. */

@@ -33,13 +33,15 @@ static uint32_t part_of(const struct cmd_ctx *c, const struct addm_args *a,
     return n;
 }
 
-/* The part behind the first `done`; *n: how many it had. */
+/* The part behind the first `done`; *n: how many it had. *first is known from
+ * the first one on. */
 static enum err add_part(struct cmd_ctx *c, struct addm_args *a, uint32_t done,
-                         uint32_t *n)
+                         struct id *first, uint32_t *n)
 {
     struct add_params p = {.queue = a->queue,
                            .payloads = a->payloads.words + done,
                            .before = done,
+                           .first = *first,
                            .idempotency = a->idempotency,
                            .options = &a->o};
     enum err rc = ERR_NOTFOUND;
@@ -60,6 +62,8 @@ static enum err add_part(struct cmd_ctx *c, struct addm_args *a, uint32_t done,
         reply_array(c->reply, a->payloads.n);
     for (uint32_t i = 0; rc == ERR_OK && i < p.n; i++)
         reply_id(c->reply, &r[i].id);
+    if (rc == ERR_OK && done == 0)
+        *first = r[0].id;
     mem_free(r);
     return rc;
 }
@@ -69,16 +73,18 @@ static enum err add_part(struct cmd_ctx *c, struct addm_args *a, uint32_t done,
 static enum err addm_exec(struct cmd_ctx *c)
 {
     struct addm_args *a = c->args;
-    uint32_t done = c->list.done, n;
+    struct id first = c->list.first;
+    uint32_t done = c->list.done, n = 0;
     enum err rc;
     JOB_OPTIONS_TAKE(a);
     do {
-        rc = add_part(c, a, done, &n);
+        rc = add_part(c, a, done, &first, &n);
         done += n;
     } while (rc == ERR_OK && c->whole && done < a->payloads.n);
     if (rc != ERR_OK)
         return rc;
     c->list.done = done;
+    c->list.first = first;
     return done < a->payloads.n ? cmd_more(c) : ERR_OK;
 }
 

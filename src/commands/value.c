@@ -278,7 +278,8 @@ enum err value_parse(const struct value_spec *spec, struct slice word, void *to,
     case OPT_LIST:
     case OPT_REST:
     case OPT_TWO:
-        ASSERT(!"a type without a single word");
+        assert_fail("a type without a single word", __FILE__, __LINE__,
+                    __func__);
     }
     return ok ? ERR_OK : wrong(spec, word, e);
 }

@@ -257,13 +257,10 @@ static enum err examine_bytes(const struct engine *e,
                    (unsigned)p->n, bytes, GENERATION_ENTRY_MAX);
 }
 
-/* What must be good before the first part, so that none is refused later. Of a
- * call that is made again that was another one, of other payloads perhaps. */
+/* What must be good before the first part, so that none is refused later. */
 static uint32_t all_of(const struct add_params *p)
 {
-    if (p->before == 0)
-        return p->n + p->behind;
-    return p->idempotency.len > 0 ? p->n : 0;
+    return p->before > 0 ? 0 : p->n + p->behind;
 }
 
 static enum err examine(struct engine *e, const struct add_params *p,
@@ -297,19 +294,19 @@ static enum err examine(struct engine *e, const struct add_params *p,
 /* --- the same request again ---------------------------------------------- */
 
 /* Where the reply to a part of a request is kept. The first part has the key
- * that the request came with; the others go by the first one's first job, so
- * that none outlives it, and fall with it. */
+ * that the request came with, and knows all of it, so that no other request is
+ * taken for it; the others go by its first job, and outlive it. */
 struct request {
     enum key_kind kind; /* 0: nowhere */
     struct slice name;
     char part[ID_LEN + 4];
-    uint64_t until_ms;
 };
 
 static uint64_t request_hash(struct engine *e, const struct add_params *p)
 {
-    uint64_t h = hash64_seed(p->queue, p->before + p->n + p->behind);
-    for (uint32_t i = 0; i < p->n; i++)
+    uint32_t n = p->before == 0 ? p->n + p->behind : p->n;
+    uint64_t h = hash64_seed(p->queue, n);
+    for (uint32_t i = 0; i < n; i++)
         h = hash64_seed(p->payloads[i], h);
     h = hash64_seed(p->name, h);
     size_t len = options_size(p->options);
@@ -318,9 +315,21 @@ static uint64_t request_hash(struct engine *e, const struct add_params *p)
     return hash64_seed(slice_of(e->scratch.data, len), h);
 }
 
-static enum err find_reply(struct engine *e, struct gather *g,
-                           const struct request *q, struct now now,
-                           struct rec_add_reply *r, struct errbuf *err)
+static void request_of(const struct add_params *p, struct request *q)
+{
+    *q = (struct request){.kind = KEY_ADD, .name = p->idempotency};
+    if (p->before == 0)
+        return;
+    q->kind = KEY_ADD_PART;
+    q->name = slice_of(q->part, sizeof(q->part));
+    memcpy(q->part, p->first.bytes, ID_LEN);
+    for (unsigned i = 0; i < 4; i++)
+        q->part[ID_LEN + i] = (char)(p->before >> (8 * i));
+}
+
+static enum err find_request(struct engine *e, struct gather *g,
+                             const struct request *q, struct now now,
+                             struct rec_add_reply *r, struct errbuf *err)
 {
     struct slice value;
     enum err rc = idem_find(e, g, q->kind, q->name, now, &value, err);
@@ -328,29 +337,8 @@ static enum err find_reply(struct engine *e, struct gather *g,
         return rc;
     if (!rec_add_reply_decode(r, value) || r->ids.len < ID_LEN)
         return err_set(err, ERR_CORRUPT, "family done: bad row of a request");
-    return r->until_ms > now.wall_ms ? ERR_OK : ERR_NOTFOUND;
-}
-
-static enum err find_request(struct engine *e, struct gather *g,
-                             const struct add_params *p, struct now now,
-                             struct request *q, struct rec_add_reply *r,
-                             struct errbuf *err)
-{
-    *q = (struct request){.kind = KEY_ADD,
-                          .name = p->idempotency,
-                          .until_ms = now.wall_ms + e->config.idempotency_ms};
-    enum err rc = find_reply(e, g, q, now, r, err);
-    if (p->before == 0)
-        return rc;
-    q->kind = rc == ERR_OK ? KEY_ADD_PART : 0;
-    if (rc != ERR_OK)
-        return rc;
-    q->until_ms = r->until_ms;
-    memcpy(q->part, r->ids.data, ID_LEN);
-    for (unsigned i = 0; i < 4; i++)
-        q->part[ID_LEN + i] = (char)(p->before >> (8 * i));
-    q->name = slice_of(q->part, sizeof(q->part));
-    return find_reply(e, g, q, now, r, err);
+    bool over = q->kind == KEY_ADD && r->until_ms <= now.wall_ms;
+    return over ? ERR_NOTFOUND : ERR_OK;
 }
 
 enum err engine_added(struct engine *e, struct gather *g,
@@ -359,7 +347,8 @@ enum err engine_added(struct engine *e, struct gather *g,
 {
     struct request q;
     struct rec_add_reply r;
-    enum err rc = find_request(e, g, p, now, &q, &r, err);
+    request_of(p, &q);
+    enum err rc = find_request(e, g, &q, now, &r, err);
     if (rc == ERR_OK)
         *n = (uint32_t)(r.ids.len / ID_LEN);
     return rc;
@@ -377,12 +366,12 @@ static enum err state_now(struct engine *e, struct gather *g,
 }
 
 static enum err same_again(struct engine *e, struct gather *g,
-                           const struct add_params *p, struct now now,
-                           struct request *q, struct add_result *results,
+                           const struct add_params *p, const struct request *q,
+                           struct now now, struct add_result *results,
                            struct errbuf *err)
 {
     struct rec_add_reply r;
-    enum err rc = find_request(e, g, p, now, q, &r, err);
+    enum err rc = find_request(e, g, q, now, &r, err);
     if (rc != ERR_OK)
         return rc;
     if (r.request != request_hash(e, p) || r.ids.len != p->n * ID_LEN)
@@ -398,13 +387,14 @@ static enum err same_again(struct engine *e, struct gather *g,
 
 static void remember_request(struct engine *e, const struct add_params *p,
                              const struct request *q,
-                             const struct add_result *results)
+                             const struct add_result *results, struct now now)
 {
     struct buf ids = {0};
     for (uint32_t i = 0; i < p->n; i++)
         buf_add(&ids, results[i].id.bytes, ID_LEN);
     struct rec_add_reply r = {.request = request_hash(e, p),
-                              .until_ms = q->until_ms,
+                              .until_ms =
+                                  now.wall_ms + e->config.idempotency_ms,
                               .ids = buf_slice(&ids)};
     rec_add_reply_encode(
         &r, idem_put(e, q->kind, q->name, r.until_ms, rec_add_reply_size(&r)));
@@ -805,7 +795,8 @@ enum err engine_add(struct engine *e, struct gather *g,
     if (rc != ERR_OK)
         return rc;
     if (p->idempotency.len > 0) {
-        rc = same_again(e, g, p, now, &request, results, err);
+        request_of(p, &request);
+        rc = same_again(e, g, p, &request, now, results, err);
         if (rc == ERR_OK && p->estimate)
             results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
         if (rc != ERR_NOTFOUND)
@@ -840,7 +831,7 @@ enum err engine_add(struct engine *e, struct gather *g,
     if (rc == ERR_OK && p->estimate && !results[0].created)
         results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
     if (rc == ERR_OK && request.kind != 0)
-        remember_request(e, p, &request, results);
+        remember_request(e, p, &request, results, now);
     job_drop(e, d.replaced);
     draft_end(e, &d);
     return rc;

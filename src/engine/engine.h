@@ -160,9 +160,10 @@ struct add_params {
     uint32_t n;
     /* Of a call in parts: so many were before this one, and come behind it. The
      * first is examined and admitted for all of them. With a key each part is
-     * remembered by itself, so that the call can be made again whatever has
-     * become of it. */
+     * remembered by itself, the later ones by the first job of all, so that the
+     * call can be made again whatever has become of it. */
     uint32_t before, behind;
+    struct id first;
     struct slice name; /* ID name: only with n = 1; empty: none */
     struct slice idempotency;
     const struct job_options *options;

@@ -12,7 +12,7 @@
 #include "util/hash.h"
 #include "util/logger.h"
 
-static uint64_t id_hash(uint64_t id)
+static uint64_t client_hash(uint64_t id)
 {
     return hash_number(id);
 }
@@ -56,7 +56,7 @@ struct client *client_new(struct server *s)
     c->created_mono_ms = c->active_mono_ms = s->now.mono_ms;
     list_init(&c->undos);
     list_append(&s->clients, &c->all);
-    map_add(&s->by_id, &c->id_node, id_hash(c->id));
+    map_add(&s->by_id, &c->id_node, client_hash(c->id));
     s->client_count++;
     return c;
 }
@@ -114,7 +114,7 @@ bool client_id_eq(const struct map_node *n, const void *key)
 
 struct client *client_by_id(struct server *s, uint64_t id)
 {
-    struct map_node *n = map_get(&s->by_id, id_hash(id), &id);
+    struct map_node *n = map_get(&s->by_id, client_hash(id), &id);
     return n == NULL ? NULL : CONTAINER_OF(n, struct client, id_node);
 }
 

@@ -159,7 +159,9 @@ static void run_scan(struct want *w, struct content *c, struct backend *b)
     went(w, c, rc, &e);
 }
 
-#define MANY 4096 /* rows that are read in one go */
+/* Rows that are read in one go: those of jobs are small, others may be long. */
+#define MANY_JOBS 4096
+#define MANY 256
 
 static int by_key(const void *a, const void *b)
 {
@@ -229,8 +231,9 @@ static void run_rows(struct content *c, struct backend *b)
     c->missing = scans;
     sort_wants(all, n);
     for (size_t i = 0, end; i < n; i = end) {
+        size_t many = all[i]->family == FAMILY_JOBS ? MANY_JOBS : MANY;
         for (end = i + 1;
-             end < n && end - i < MANY && all[end]->family == all[i]->family;)
+             end < n && end - i < many && all[end]->family == all[i]->family;)
             end++;
         run_many(all + i, end - i, c, b);
     }

@@ -56,10 +56,11 @@ static const char past_text[] = "block_based_table_factory={block_size=16384;"
                                 "max_bytes_for_level_base=268435456;"
                                 "target_file_size_base=67108864";
 /* A flush holds rows from the head and from the end of a backlog, so what level
- * 0 is merged into is the whole next level: that must be small. With one level
- * of 10 million rows, each eight flushes took four seconds of a processor. Much
- * smaller, and each table of deletions at the head, of which RocksDB counts
- * every one as two rows of bytes, is merged with what it deletes by itself. */
+ * 0 is merged into is the whole next level: that must have a bound. With one
+ * level of 10 million rows, each eight flushes took four seconds of a
+ * processor. With 64 MB each table of deletions at the head, of which RocksDB
+ * counts every one as two rows of bytes, was merged with what it deletes by
+ * itself. */
 static const char live_text[] = "block_based_table_factory={block_size=8192};"
                                 "max_bytes_for_level_base=268435456;"
                                 "target_file_size_base=16777216";

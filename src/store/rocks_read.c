@@ -7,6 +7,7 @@
 
 /* Rows that a second walk passes to look for damage. */
 #define CHECKED_MAX 100000
+#define SKIPPED_MAX 128
 #define READ_AHEAD_MAX ((size_t)64 << 10)
 #define READ_AHEAD_ROW 256 /* a small job */
 
@@ -63,22 +64,23 @@ static void walk_begin(struct base_cursor *c, rocksdb_iterator_t **it)
         rocksdb_iter_seek_to_first(*it); /* the lower bound, if there is one */
 }
 
-/* Rows of jobs that go to workers are read once, all of them: past the cache,
- * and in pieces larger than a block. */
-static void read_once(rocksdb_readoptions_t *options, size_t rows)
+/* So many rows are wanted: in pieces larger than a block. Those of live jobs
+ * go to workers, and will not be asked for again: past the cache. */
+static void read_many(rocksdb_readoptions_t *options, enum family f,
+                      size_t rows)
 {
     size_t ahead = rows * READ_AHEAD_ROW;
-    rocksdb_readoptions_set_fill_cache(options, 0);
+    rocksdb_readoptions_set_fill_cache(options, f != FAMILY_JOBS);
     rocksdb_readoptions_set_readahead_size(
         options, ahead < READ_AHEAD_MAX ? ahead : READ_AHEAD_MAX);
-    /* Rather none of it than through so many that are erased. */
-    rocksdb_readoptions_set_max_skippable_internal_keys(options, rows);
+    /* Rather none of it than many times through so many that are erased. */
+    rocksdb_readoptions_set_max_skippable_internal_keys(options, SKIPPED_MAX);
 }
 
-/* `once`: so many rows, of which none will be asked for again; 0: others. */
+/* `many`: that are wanted, and not what is left of erased ones; 0: any. */
 static struct base_cursor *walk(struct backend *b, enum base_tier tier,
                                 enum family f, struct slice from,
-                                struct slice to, bool back, size_t once)
+                                struct slice to, bool back, size_t many)
 {
     struct base_cursor *c = NEW(struct base_cursor);
     c->base = rocks_base_of(rocks_of(b));
@@ -93,8 +95,8 @@ static struct base_cursor *walk(struct backend *b, enum base_tier tier,
     if (tier == BASE_MEMORY)
         rocksdb_readoptions_set_read_tier(c->options, 1);
     rocksdb_readoptions_set_ignore_range_deletions(c->options, !c->ranged);
-    if (once > 0)
-        read_once(c->options, once);
+    if (many > 0)
+        read_many(c->options, f, many);
     /* Bounds on both sides: without the lower one a seek walks through the
      * tombstones of what a queue has consumed (9 ms instead of 3 us). */
     if (from.len > 0) {

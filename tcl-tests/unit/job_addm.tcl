@@ -57,26 +57,63 @@ start_server {tags {jobs}} {
         assert_equal [list $ids] [r exec]
         assert_equal 10000 [dict get [r queue.info keyed] ready]
     }
+    # Ten calls that take turns, so that they are seen half done.
+    proc ten_at_once {name payloads} {
+        for {set i 0} {$i < 10} {incr i} {
+            set c [client]
+            lappend ids [$c client id]
+            $c send job.addm $name$i 10000 {*}$payloads idempotency $name$i
+        }
+        wait_for {[dict exists [r queue.info ${name}0] ready] &&
+                  [dict get [r queue.info ${name}0] ready] > 0}
+        return $ids
+    }
     test {killed in the middle, the same call adds what is missing} {
         set cut 0
-        for {set i 0} {$i < 20 && !$cut} {incr i} {
-            r send job.addm cut$i 10000 {*}$payloads idempotency cut$i
-            set c [client]
-            wait_for {[llength [$c queue.list]] > 0 &&
-                      [dict exists [$c queue.info cut$i] ready] &&
-                      [dict get [$c queue.info cut$i] ready] > 0}
+        for {set try 0} {$try < 20 && !$cut} {incr try} {
+            ten_at_once cut$try. $payloads
             restart_server KILL
-            set there [dict get [r queue.info cut$i] ready]
-            set cut [expr {$there > 0 && $there < 10000}]
-            set ids [r job.addm cut$i 10000 {*}$payloads idempotency cut$i]
-            assert_equal 10000 [llength [lsort -unique $ids]]
-            assert_equal 10000 [dict get [r queue.info cut$i] ready]
-            set jobs [r job.lease cut$i count 1000]
-            assert_equal [lrange $ids 0 999] [lmap j $jobs {dict get $j id}]
-            assert_equal [lrange $payloads 0 999] \
-                [lmap j $jobs {dict get $j payload}]
+            for {set i 0} {$i < 10} {incr i} {
+                set q cut$try.$i
+                if {![dict exists [r queue.info $q] ready]} continue
+                set there [dict get [r queue.info $q] ready]
+                if {$there == 0 || $there == 10000} continue
+                incr cut
+                assert_error "MISMATCH *" {
+                    r job.addm $q 10000 {*}[lreplace $payloads end end x] \
+                        idempotency $q
+                }
+                assert_equal $there [dict get [r queue.info $q] ready]
+                set ids [r job.addm $q 10000 {*}$payloads idempotency $q]
+                assert_equal 10000 [llength [lsort -unique $ids]]
+                assert_equal 10000 [dict get [r queue.info $q] ready]
+                set jobs [r job.lease $q count 10]
+                assert_equal [lrange $ids 0 9] [lmap j $jobs {dict get $j id}]
+                assert_equal [lrange $payloads 0 9] \
+                    [lmap j $jobs {dict get $j payload}]
+            }
         }
         assert {$cut}
+    }
+    test {cut by its connection, it is ended by a transaction} {
+        foreach id [ten_at_once gone $payloads] {catch {r client kill id $id}}
+        foreach q {gone0 gone9} {
+            r multi
+            r job.addm $q 10000 {*}$payloads idempotency $q
+            set ids [lindex [r exec] 0]
+            assert_equal 10000 [llength [lsort -unique $ids]]
+            assert_equal $ids \
+                [r job.addm $q 10000 {*}$payloads idempotency $q]
+            assert_equal 10000 [dict get [r queue.info $q] ready]
+        }
+    }
+    test {two who ask at once get the same} {
+        set two [list [client] [client]]
+        foreach c $two {
+            $c send job.addm both 10000 {*}$payloads idempotency both
+        }
+        assert_equal [[lindex $two 0] read] [[lindex $two 1] read]
+        assert_equal 10000 [dict get [r queue.info both] ready]
     }
     test {another request with the key is refused, whichever part differs} {
         foreach i {0 5000 9999} {

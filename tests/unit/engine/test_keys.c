@@ -401,6 +401,7 @@ static enum err add_parts(struct rig *r, const struct slice *texts,
                                .payloads = texts + before,
                                .n = PART,
                                .before = before,
+                               .first = i > 0 ? got[0].id : (struct id){{0}},
                                .behind = ALL - before - PART,
                                .idempotency = SLICE_LIT("r"),
                                .options = &none};
@@ -440,6 +441,7 @@ static void a_request_in_parts_goes_on_where_it_was_cut(void **state)
                               .payloads = texts + 2 * PART,
                               .n = ALL - 2 * PART,
                               .before = 2 * PART,
+                              .first = first[0].id,
                               .idempotency = SLICE_LIT("r"),
                               .options = &(struct job_options){0}};
     assert_int_equal(rig_try_add(r, &rest, again + 2 * PART), ERR_OK);
