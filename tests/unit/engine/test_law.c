@@ -5,12 +5,12 @@
  * three handlers with up to three of the names in two queues, which may be
  * bounded and fair; workers, some of which may have jobs of some handlers only,
  * that stand in line and ask again only when they are woken; crashes. Limits
- * and bounds change while jobs run, names are closed until a time, queues and
- * handlers are paused, breakers trip, workers drain. Whenever nothing moves any
- * more:
+ * and bounds change while jobs run, names are closed until a time and opened
+ * before it, queues and handlers are paused, breakers trip, workers drain.
+ * Whenever nothing moves any more:
  *
  *  1. no name has more holders than its limit had when they came, and nothing
- *     was leased that was paused or drained;
+ *     was leased that was closed, paused or drained;
  *  2. if a worker stands in line that may have a job, that job does not have
  *     room under all of its names, by the test's own count;
  *
@@ -73,6 +73,7 @@ struct law {
     struct now now;
     struct errbuf err;
     uint32_t limits[NAMES], used[NAMES];
+    uint64_t closed_ms[NAMES];         /* until when; past: it is not closed */
     uint32_t bounds[2], busy[2];       /* of queues; 0: none */
     bool paused[2], stopped[HANDLERS]; /* queues, handlers */
     const struct worker *asks;
@@ -245,6 +246,7 @@ static void break_handler(struct law *l, int i)
         broken(l, l->err.text);
 }
 
+/* A name that a worker closed is open then, too. */
 static void delete_limit(struct law *l, int i)
 {
     enum err rc =
@@ -252,13 +254,36 @@ static void delete_limit(struct law *l, int i)
     if (rc != ERR_OK && rc != ERR_NOTFOUND)
         broken(l, l->err.text);
     l->limits[i] = UNLIMITED;
+    l->closed_ms[i] = 0;
+}
+
+static bool is_closed(const struct law *l, int i)
+{
+    return l->closed_ms[i] > l->now.wall_ms;
+}
+
+/* A name that is closed, if there is one, is open before its time; at times
+ * with another limit. */
+static void open_name(struct law *l, int i)
+{
+    struct limit_rule s = {.open = true};
+    for (int k = 0; k < NAMES && !is_closed(l, i); k++)
+        i = (i + 1) % NAMES;
+    if (below(l, 4) == 0) {
+        s.has_concurrency = true;
+        s.concurrency = l->limits[i] = 1 + (uint32_t)below(l, 3);
+    }
+    if (engine_limit_set(l->engine, slice_str(names[i]), &s, l->now, &l->err) !=
+        ERR_OK)
+        broken(l, l->err.text);
+    l->closed_ms[i] = 0;
 }
 
 static void change(struct law *l)
 {
     int queue = (int)below(l, 2), name = (int)below(l, NAMES);
     int handler = (int)below(l, HANDLERS), worker = (int)below(l, WORKERS);
-    switch (below(l, 8)) {
+    switch (below(l, 9)) {
     case 0:
         set_queue(l, queue);
         break;
@@ -279,6 +304,9 @@ static void change(struct law *l)
         break;
     case 6:
         set_handler(l, handler);
+        break;
+    case 7:
+        open_name(l, name);
         break;
     default:
         drain_worker(l, worker, !l->workers[worker].draining);
@@ -354,9 +382,14 @@ static void on_lease(void *ud, const struct lease_view *v)
         broken(l, "a worker got a job of another handler");
     if (++l->busy[j->queue] > l->bounds[j->queue] && l->bounds[j->queue] > 0)
         broken(l, "a queue leases more than its limit");
-    for (int i = 0; i < NAMES; i++)
-        if ((j->names >> i & 1) != 0 && ++l->used[i] > l->limits[i])
+    for (int i = 0; i < NAMES; i++) {
+        if ((j->names >> i & 1) == 0)
+            continue;
+        if (++l->used[i] > l->limits[i])
             broken(l, "more holders than the limit");
+        if (is_closed(l, i))
+            broken(l, "a job was leased under a name that is closed");
+    }
 }
 
 /* A worker asks; what it does not get it waits for. */
@@ -405,8 +438,11 @@ static enum err fail_lease(struct law *l, const struct slice *token)
     struct nack_params p = {.tokens = token, .n = 1};
     enum err rc;
     if (below(l, 2) == 0) {
-        p.close = slice_str(names[below(l, NAMES)]);
+        uint64_t name = below(l, NAMES);
+        p.close = slice_str(names[name]);
         p.close_ms = l->now.wall_ms + below(l, 300);
+        if (p.close_ms > l->closed_ms[name])
+            l->closed_ms[name] = p.close_ms;
     }
     while ((rc = engine_nack(l->engine, l->gather, &p, l->now, on_verdict, l,
                              &l->err)) == ERR_PENDING)
@@ -493,13 +529,19 @@ static void settle(struct law *l)
     broken(l, "it never comes to rest");
 }
 
-static uint32_t reserved(struct law *l, int name)
+/* Whether a name is closed the test knows by itself; what its rate says, and
+ * how many slots are kept for those that need others, too, the engine does. */
+static bool has_room(struct law *l, int name)
 {
-    struct limit_view v;
-    if (engine_limit(l->engine, slice_str(names[name]), l->now, &v, &l->err) !=
-        ERR_OK)
-        return 0;
-    return v.reserved + (v.opens_ms > l->now.wall_ms ? UNLIMITED : 0);
+    struct limit_view v = {.reserved = 0};
+    enum err rc =
+        engine_limit(l->engine, slice_str(names[name]), l->now, &v, &l->err);
+    if (rc != ERR_OK && rc != ERR_NOTFOUND)
+        broken(l, l->err.text);
+    if (v.closed_ms != (is_closed(l, name) ? l->closed_ms[name] : 0))
+        broken(l, "a name is closed until another time than was said");
+    return v.opens_ms <= l->now.wall_ms &&
+           l->used[name] + v.reserved < l->limits[name];
 }
 
 /* Neither paused nor held back by its breaker. */
@@ -552,7 +594,7 @@ static void check_law(struct law *l)
 {
     bool open[NAMES], runs[HANDLERS];
     for (int i = 0; i < NAMES; i++)
-        open[i] = l->used[i] + reserved(l, i) < l->limits[i];
+        open[i] = has_room(l, i);
     for (uint32_t i = 0; i < HANDLERS; i++)
         runs[i] = handler_runs(l, i);
     for (uint32_t i = 0; i < l->jobs_n; i++) {
