@@ -228,6 +228,7 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
     struct mjob *j = model_change(m, k);
     *j = (struct mjob){.id = *id,
                        .queue = queue,
+                       .era = m->eras[queue],
                        .retries = retries,
                        .payload = payload,
                        .not_before_ms = not_before_ms,
@@ -334,6 +335,7 @@ const char *model_leased(struct model *m, uint32_t k,
     if (model_passes(m, k, true))
         return "a job was leased before an older one";
     struct mjob *j = model_change(m, k);
+    j->share = model_share(m, j);
     j->in_line = false;
     j->let_go = j->holds && j->use.waiting;
     if (j->use.waiting)

@@ -53,6 +53,9 @@ struct mjob {
     uint32_t priority, clock;     /* if it stands ... */
     bool in_line;                 /* ... as it arrived */
     uint64_t arrived_ms, arrival; /* wall; a number that grows */
+    uint64_t seen_ms;             /* the latest time seen when it arrived */
+    uint32_t era;                 /* of its queue, when it was added */
+    uint8_t share;                /* of which owner it is, see model_fair() */
     uint64_t not_before_ms;       /* wall */
     uint64_t stands_ms; /* wall: it can be leased for certain from then on */
     uint32_t checkpoint, progress; /* see world_notes.c */
@@ -112,9 +115,13 @@ const char *model_added(struct model *m, uint32_t k, const struct id *id,
  * order in which they came, also if the clock is corrected meanwhile. */
 void model_arrived(struct model *m, uint32_t k, uint32_t priority,
                    struct now now);
-/* The queue orders owners' lines by age from now on: a point of priority is
- * worth so much of it. 0: by priority. */
+/* The queue orders its lines by age from now on: a point of priority is worth
+ * so much of it. 0: by priority. */
 void model_ordered(struct model *m, uint32_t queue, uint64_t age_ms);
+/* Those who come have lines of their owners from now on, and are a share of
+ * each; or not, and are of nobody's share (0). Who stands stays where it is. */
+#define M_SHARE_UNKNOWN UINT8_MAX
+void model_fair(struct model *m, uint32_t queue, bool fair);
 /* What may keep it from being leased, see gates.h. */
 void model_described(struct model *m, uint32_t k, uint8_t owner,
                      uint8_t handler, uint32_t gates, uint32_t cost);

@@ -28,6 +28,7 @@ struct model {
     uint32_t clock; /* grows when arrivals begin to be ordered anew */
     uint64_t clock_ms;
     bool fair[M_QUEUES];
+    uint32_t eras[M_QUEUES]; /* how often a queue began or ceased to be fair */
     uint64_t age_ms[M_QUEUES];
     struct was *undo; /* a ring would do; a queue with a head is simpler */
     size_t head, tail, cap;
@@ -60,9 +61,12 @@ void model_end(struct model *m, struct mjob *j, enum mstate state, uint8_t verb,
 
 uint64_t *model_line_new(uint32_t jobs);
 void model_line_add(struct model *m, uint32_t k);
-/* Is this one's turn behind that of another? `aged`: also by how long they have
- * waited. */
-bool model_passes(struct model *m, uint32_t k, bool aged);
+/* In whose share it stands; M_SHARE_UNKNOWN if it may have got its place before
+ * its queue began or ceased to be fair, or afterwards. */
+uint8_t model_share(const struct model *m, const struct mjob *j);
+/* Is this one's turn behind that of another? `leased`: also by how long they
+ * have waited, and of another share. */
+bool model_passes(struct model *m, uint32_t k, bool leased);
 
 /* --- model_ends.c -------------------------------------------------------- */
 

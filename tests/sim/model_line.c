@@ -22,6 +22,8 @@ void model_arrived(struct model *m, uint32_t k, uint32_t priority,
     m->jobs[k].arrival = ++m->arrivals;
     m->jobs[k].priority = priority;
     m->jobs[k].clock = m->clock;
+    m->jobs[k].seen_ms = m->clock_ms;
+    m->jobs[k].share = m->fair[m->jobs[k].queue] ? m->jobs[k].owner : 0;
     m->jobs[k].in_line = true;
     model_line_add(m, k);
 }
@@ -34,9 +36,23 @@ bool model_stands(const struct model *m, uint32_t k, struct now now)
 
 void model_ordered(struct model *m, uint32_t queue, uint64_t age_ms)
 {
-    m->fair[queue] = true;
     m->age_ms[queue] = age_ms;
     m->clock++; /* what stands there has lines of its own */
+}
+
+void model_fair(struct model *m, uint32_t queue, bool fair)
+{
+    m->eras[queue] += m->fair[queue] != fair;
+    m->fair[queue] = fair;
+}
+
+uint8_t model_share(const struct model *m, const struct mjob *j)
+{
+    if (j->in_line)
+        return j->share;
+    if (j->owner > 0 && j->era != m->eras[j->queue])
+        return M_SHARE_UNKNOWN;
+    return m->fair[j->queue] ? j->owner : 0;
 }
 
 /* Has it waited longer, each point of its priority counted as some time? What
@@ -50,24 +66,44 @@ static bool is_aged(const struct model *m, const struct mjob *older,
                j->arrived_ms + (uint64_t)older->priority * age_ms;
 }
 
-/* Does this one wait in the same line, is older, and of no lower priority? One
- * that comes from under a name stands in a line of its own: of those that
- * arrived in the same moment either may be the first then. */
-static bool is_before(const struct model *m, const struct mjob *older,
-                      const struct mjob *j, bool aged)
+/* Are they compared? Those of one share stand in one line. Where owners do not
+ * take turns any more the heads of all lines are compared, by the present
+ * order: that is no order of what stands behind a head that came under another
+ * one. */
+static bool is_of_line(const struct model *m, const struct mjob *older,
+                       const struct mjob *j, bool leased)
 {
     if (older->held || older->state != M_WAITING || older->queue != j->queue ||
         older->clock != j->clock || older->handler != j->handler ||
-        model_has_limits(older) ||
-        (m->fair[j->queue] && older->owner != j->owner))
+        model_has_limits(older))
         return false;
-    return (aged && is_aged(m, older, j)) ||
-           (older->arrival < j->arrival &&
-            (!model_has_limits(j) || older->arrived_ms < j->arrived_ms) &&
-            older->priority >= j->priority);
+    return older->share == j->share ||
+           (leased && !m->fair[j->queue] && j->clock == m->clock);
 }
 
-bool model_passes(struct model *m, uint32_t k, bool aged)
+/* Did it come earlier for certain? One that comes from under a name, or from
+ * another share, stands in a line of its own: of those that arrived in the same
+ * moment either may be the first then, and a clock that is corrected stands
+ * still for a while. */
+static bool is_older(const struct mjob *older, const struct mjob *j)
+{
+    if (older->share != j->share && older->seen_ms >= j->arrived_ms)
+        return false;
+    return older->arrival < j->arrival &&
+           (!model_has_limits(j) || older->arrived_ms < j->arrived_ms);
+}
+
+/* Does this one wait in the same line, is older, and of no lower priority? */
+static bool is_before(const struct model *m, const struct mjob *older,
+                      const struct mjob *j, bool leased)
+{
+    if (!is_of_line(m, older, j, leased))
+        return false;
+    return (leased && is_aged(m, older, j)) ||
+           (is_older(older, j) && older->priority >= j->priority);
+}
+
+bool model_passes(struct model *m, uint32_t k, bool leased)
 {
     const struct mjob *j = &m->jobs[k];
     uint32_t from = k > LINE_MAX ? k - LINE_MAX : 0;
@@ -79,7 +115,8 @@ bool model_passes(struct model *m, uint32_t k, bool aged)
             uint32_t i = at * 64 + (uint32_t)__builtin_ctzll(left);
             if (!m->jobs[i].in_line)
                 m->line[at] &= ~(left & -left);
-            else if (i >= from && i < to && is_before(m, &m->jobs[i], j, aged))
+            else if (i >= from && i < to &&
+                     is_before(m, &m->jobs[i], j, leased))
                 return true;
         }
     }

@@ -18,7 +18,7 @@ struct weight {
 
 struct turns {
     struct undo *undo;
-    bool fair[TURNS_QUEUES];
+    bool fair[TURNS_QUEUES], said[TURNS_QUEUES];
     bool large; /* there were large weights */
     struct weight weights[TURNS_OWNERS];
     int64_t served[TURNS_QUEUES][TURNS_OWNERS];
@@ -49,8 +49,21 @@ void turns_fair(struct turns *s, uint32_t queue, bool fair)
 {
     ASSERT(queue < TURNS_QUEUES);
     UNDO_SAVE(s->undo, &s->fair[queue]);
+    UNDO_SAVE(s->undo, &s->said[queue]);
     s->fair[queue] = fair;
+    s->said[queue] = true;
     memset(s->both[queue], 0, sizeof(s->both[queue]));
+}
+
+void turns_gone(struct turns *s, uint32_t queue)
+{
+    turns_fair(s, queue, false);
+    s->said[queue] = false;
+}
+
+bool turns_is_said(const struct turns *s, uint32_t queue)
+{
+    return s->said[queue];
 }
 
 bool turns_is_fair(const struct turns *s, uint32_t queue)
@@ -79,7 +92,7 @@ bool turns_is_weighed(const struct turns *s, uint32_t owner)
     return s->weights[owner].now > 0;
 }
 
-/* Who stands in line for certain, as a bit each. */
+/* Whose share stands in line for certain, as a bit each. */
 static uint32_t standing(const struct model *m, uint32_t queue)
 {
     uint32_t bits = 0;
@@ -87,7 +100,7 @@ static uint32_t standing(const struct model *m, uint32_t queue)
         const struct mjob *j = model_job(m, k);
         if (j->state == M_WAITING && j->in_line && !j->held &&
             j->queue == queue)
-            bits |= (uint32_t)1 << j->owner;
+            bits |= (uint32_t)1 << j->share;
     }
     return bits;
 }
@@ -103,11 +116,16 @@ static int64_t bound(const struct turns *s, uint32_t a, uint32_t b)
 const char *turns_leased(struct turns *s, const struct model *m, uint32_t k)
 {
     const struct mjob *j = model_job(m, k);
-    uint32_t q = j->queue, served = j->owner;
+    uint32_t q = j->queue, served = j->share;
     if (q >= TURNS_QUEUES || !s->fair[q])
         return NULL;
-    uint32_t bits = standing(m, q) | (uint32_t)1 << served;
-    s->served[q][served] += UNIT / s->weights[served].now;
+    uint32_t bits = standing(m, q);
+    if (served == M_SHARE_UNKNOWN) {
+        bits &= ~(1 | (uint32_t)1 << j->owner); /* one of them has paid */
+    } else {
+        bits |= (uint32_t)1 << served;
+        s->served[q][served] += UNIT / s->weights[served].now;
+    }
     for (uint32_t a = 0; a < TURNS_OWNERS; a++)
         for (uint32_t b = 0; b < a; b++) {
             int64_t ahead = s->served[q][a] - s->served[q][b];

@@ -8,6 +8,11 @@
  * It looks when a job is leased. Who stands in line at one of these moments and
  * at the next has stood in between as far as fairness goes: time that nobody is
  * served in does not count.
+ *
+ * A queue may cease to be fair, and be it again. What came meanwhile is of
+ * nobody's share then. Of an owner's jobs that were delayed or ran over such a
+ * change the model does not know whether they are of the owner's share or of
+ * nobody's: when one is leased both begin anew.
  */
 #ifndef SIM_TURNS_H
 #define SIM_TURNS_H
@@ -32,9 +37,13 @@ void turns_free(struct turns **s);
 /* After a crash nobody is owed anything. */
 void turns_crashed(struct turns *s);
 
-/* The queue is fair from now on, or was dropped; an owner's weight. */
+/* The queue is fair from now on, or is not; or it was dropped, and nobody has
+ * said so yet. */
 void turns_fair(struct turns *s, uint32_t queue, bool fair);
+void turns_gone(struct turns *s, uint32_t queue);
 bool turns_is_fair(const struct turns *s, uint32_t queue);
+bool turns_is_said(const struct turns *s, uint32_t queue);
+/* An owner's weight. */
 void turns_weigh(struct turns *s, uint32_t owner, uint32_t weight);
 bool turns_is_weighed(const struct turns *s, uint32_t owner);
 

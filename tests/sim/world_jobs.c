@@ -45,9 +45,9 @@ static void added(struct world *w, struct op *op, uint32_t k, uint32_t payload,
                                       state, w->now)
                      : model_added(w->model, k, &r->id, op->queue, payload,
                                    op->retries, at, state, w->now));
+    model_described(w->model, k, op->owner, op->handler, op->gates, op->cost);
     if (delay == 0 && !replaced)
         model_arrived(w->model, k, op->priority, w->now);
-    model_described(w->model, k, op->owner, op->handler, op->gates, op->cost);
     model_keyed(w->model, k, &op->use);
     ends_said(w, op, k);
 }
@@ -272,7 +272,7 @@ enum err jobs_run_purge(struct world *w, struct op *op)
     if (drop && rc == ERR_OK && w->room != NULL)
         room_queue_gone(w->room, op->queue);
     if (drop && rc == ERR_OK && w->turns != NULL && op->queue < QUEUES) {
-        turns_fair(w->turns, op->queue, false);
+        turns_gone(w->turns, op->queue);
         turns_say(w);
     }
     return rc;

@@ -209,7 +209,7 @@ static enum op_kind pick(struct world *w)
         return OP_CREW;
     if (w->room != NULL && chance(w, 20))
         return OP_ROOM;
-    if (w->turns != NULL && chance(w, 10))
+    if (w->turns != NULL && chance(w, 20))
         return OP_TURNS;
     if (w->waits && w->next_k > 0 && chance(w, 80))
         return OP_WAIT;
