@@ -462,12 +462,12 @@ static void share_get_back(struct share *s, uint32_t cost)
     s->virtual_time = s->virtual_time > paid ? s->virtual_time - paid : 0;
 }
 
-void share_charge(struct part *p, uint32_t cost)
+bool share_charge(struct part *p, uint32_t cost)
 {
     struct share *s = p->share;
     struct queue *q = s->queue;
     if (!q->set.fair)
-        return; /* or it would have to make up for it when it is fair again */
+        return false; /* or it would have to make up for it afterwards */
     bool out = must_leave(s);
     if (out)
         leave(s);
@@ -480,13 +480,12 @@ void share_charge(struct part *p, uint32_t cost)
     s->turn = ++q->turns;
     if (out)
         come_back(s);
+    return true;
 }
 
 void share_refund(struct part *p, uint32_t cost)
 {
     struct share *s = p->share;
-    if (!s->queue->set.fair)
-        return;
     leave(s);
     share_get_back(s, cost);
     come_back(s);

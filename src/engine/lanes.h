@@ -114,9 +114,9 @@ void strand_reorder(struct strand *s);
 /* The same for one part, and to its place. */
 void part_reorder(struct part *p);
 /* The share is served: lane_update() of a lane of this part must follow, which
- * puts it in its new place. */
-void share_charge(struct part *p, uint32_t cost);
-/* It was not, after all. */
+ * puts it in its new place. Did it pay? */
+bool share_charge(struct part *p, uint32_t cost);
+/* It has paid, and was not served after all. */
 void share_refund(struct part *p, uint32_t cost);
 
 /* --- place.c: where a job stands ------------------------------------------ */

@@ -213,7 +213,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
         return rc;
     if (!park_gate(e, l, j, now))
         return ERR_OK;
-    share_charge(l->part, j->cost);
+    j->charged = share_charge(l->part, j->cost);
     lane_take(e, l, window_head(&l->window));
     ahead_look(e, l);
     strand_expect(l->part->strand);
@@ -520,7 +520,8 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         /* Its rows are no longer first ones. */
         j->flags |= JOBF_MOVED;
         place_outlived(e, j);
-        share_refund(j->lane->part, j->cost);
+        if (j->charged)
+            share_refund(j->lane->part, j->cost);
         unique_retake(e, j, now);
         job_move(e, j, JOB_READY);
         job_store(e, j, NULL);

@@ -294,6 +294,48 @@ static void an_undone_lease_costs_its_owner_nothing(void **state)
     assert_in_range(served, 0, 1);
 }
 
+/* Who is served while nobody takes turns pays nothing, and gets back nothing.
+ */
+static void set_fair(struct rig *r, const char *queue, bool fair)
+{
+    struct queue_settings s = {.has_fair = true, .fair = fair};
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str(queue), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+static void an_undone_lease_gets_back_what_was_paid(void **state)
+{
+    struct rig *r = *state;
+    for (int fair = 0; fair <= 1; fair++) {
+        const char *queue = fair ? "leased-fair" : "undone-fair";
+        struct job_options o = {.given = GIVEN(OWNER) | GIVEN(COST),
+                                .owner = SLICE_LIT("a"),
+                                .cost = 50};
+        set_fair(r, queue, true);
+        rig_add(r, queue, "a", &o);
+        o.given = GIVEN(OWNER);
+        o.cost = 0;
+        for (int i = 0; i < 200; i++) {
+            const char *owner = i % 2 == 0 ? "a" : "b";
+            o.owner = slice_str(owner);
+            rig_add(r, queue, owner, &o);
+        }
+        set_fair(r, queue, fair);
+        assert_int_equal(rig_lease(r, queue, 1), 1);
+        set_fair(r, queue, !fair);
+        engine_lease_undo(r->engine, r->token, 1, r->now);
+        rig_step(r);
+        set_fair(r, queue, true);
+        unsigned of_b = 0;
+        for (int i = 0; i < 60; i++) {
+            assert_int_equal(rig_lease(r, queue, 1), 1);
+            of_b += r->payload[0] == 'b';
+        }
+        assert_in_range(of_b, 50, 58);
+    }
+}
+
 static void a_hundred_thousand_owners_take_turns(void **state)
 {
     struct rig *r = *state;
@@ -634,6 +676,7 @@ int main(void)
         T(who_is_idle_since_a_start_begins_at_the_present),
         T(cost_counts_as_much_service),
         T(an_undone_lease_costs_its_owner_nothing),
+        T(an_undone_lease_gets_back_what_was_paid),
         T(equals_are_served_in_the_order_of_their_arrival),
         T(a_hundred_thousand_owners_take_turns),
         T(cancelling_many_of_one_owner_leaves_the_others_alone),
