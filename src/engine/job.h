@@ -49,7 +49,7 @@ struct job {
     struct id id;
     uint8_t state; /* enum job_state, written by job_move() */
     bool in_window;
-    bool charged; /* its share has paid for the lease */
+    bool charged;    /* its share has paid for the lease */
     bool more_shown; /* `more` has what a lease shows, beside the owner */
     uint32_t flags;  /* enum job_flag */
     struct queue *queue;
