@@ -23,7 +23,7 @@ struct lease_args {
 struct numbers {
     uint32_t attempt, delivery, retries, priority;
     uint64_t created_ms, lease_ms;
-    size_t at, len; /* in the buffer, with all that comes behind; 0: none */
+    size_t at, len; /* in the buffer, with what is null behind; 0: none */
 };
 
 struct reply_job {
@@ -88,10 +88,12 @@ static inline uint64_t bulk_bits(struct slice s)
     FIELD(8, schedule, bulk)    \
     FIELD(10, nominal_ms, time) \
     FIELD(10, occurrence, time)
+#define RARE_FROM_OWNER(FIELD) \
+    RARE_OWNER(FIELD)          \
+    RARE_BEHIND(FIELD)
 #define RARE_FIELDS(FIELD) \
     RARE_BEFORE(FIELD)     \
-    RARE_OWNER(FIELD)      \
-    RARE_BEHIND(FIELD)
+    RARE_FROM_OWNER(FIELD)
 
 #define AS_ENUM(len, name, value) FIELD_##name,
 enum { TEXT_FIELDS(AS_ENUM) NUMBER_FIELDS(AS_ENUM) HEAD_N };
@@ -166,23 +168,22 @@ static void reply_plain(struct reply_job *rj, const struct lease_view *v)
     const uint32_t fields = ALL_FIELDS;
     struct reply *r = rj->c->reply;
     struct numbers *last = &rj->last;
-    if (v->owner.len > 0) {
-        reply_numbers(r, v, fields);
-        REPLY_NULLS(r, RARE_BEFORE);
-        RARE_OWNER(AS_RARE_REPLY)
-        REPLY_NULLS(r, RARE_BEHIND);
-        return;
-    }
     if (last->len > 0 && same_numbers(last, v)) {
         reply_again(r, last->at, last->len);
+    } else {
+        size_t at = r->out->len;
+        reply_numbers(r, v, fields);
+        REPLY_NULLS(r, RARE_BEFORE);
+        *last = (struct numbers){v->attempt,  v->delivery,     v->retries,
+                                 v->priority, v->created_ms,   v->lease_ms,
+                                 at,          r->out->len - at};
+    }
+    if (v->owner.len == 0) {
+        REPLY_NULLS(r, RARE_FROM_OWNER);
         return;
     }
-    size_t at = r->out->len;
-    reply_numbers(r, v, fields);
-    REPLY_NULLS(r, RARE_FIELDS);
-    *last = (struct numbers){v->attempt,  v->delivery,     v->retries,
-                             v->priority, v->created_ms,   v->lease_ms,
-                             at,          r->out->len - at};
+    RARE_OWNER(AS_RARE_REPLY)
+    REPLY_NULLS(r, RARE_BEHIND);
 }
 
 static void reply_one(void *ud, const struct lease_view *v)
