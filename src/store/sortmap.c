@@ -96,14 +96,30 @@ static void free_inner(void *node, unsigned height)
     mem_free(in);
 }
 
+void sortmap_shed(struct sortmap *m, struct sortmap_leaf **chain)
+{
+    if (m->root == NULL)
+        return;
+    free_inner(m->root, m->height);
+    m->last->next = *chain;
+    *chain = m->first;
+    memset(m, 0, sizeof(*m));
+}
+
+void sortmap_free_leaves(struct sortmap_leaf **chain, size_t most)
+{
+    for (struct sortmap_leaf *l = *chain; l != NULL && most > 0; most--) {
+        *chain = l->next;
+        mem_free(l);
+        l = *chain;
+    }
+}
+
 void sortmap_release(struct sortmap *m)
 {
-    free_inner(m->root, m->height);
-    for (struct sortmap_leaf *l = m->first, *next; l != NULL; l = next) {
-        next = l->next;
-        mem_free(l);
-    }
-    memset(m, 0, sizeof(*m));
+    struct sortmap_leaf *leaves = NULL;
+    sortmap_shed(m, &leaves);
+    sortmap_free_leaves(&leaves, SIZE_MAX);
 }
 
 /* --- finding ------------------------------------------------------------- */

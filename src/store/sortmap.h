@@ -86,6 +86,11 @@ struct sortmap_pos {
 void sortmap_init(struct sortmap *m);
 void sortmap_release(struct sortmap *m); /* and empty it */
 
+/* Empty it; its leaves come before those of `chain`. Freeing those of a full
+ * generation in one go takes some milliseconds. */
+void sortmap_shed(struct sortmap *m, struct sortmap_leaf **chain);
+void sortmap_free_leaves(struct sortmap_leaf **chain, size_t most);
+
 /* Where `key` is, or (false) where it would be put. */
 bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos);
 

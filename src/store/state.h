@@ -23,10 +23,11 @@ struct store {
     struct list generations; /* oldest first; the last one is open */
     size_t generations_len;
     struct generation *open;
-    struct list pinned;       /* gathers */
-    struct generation *spare; /* an empty one, to spare page faults */
-    struct list retired;      /* empty ones whose pages are given back */
-    bool trimming;            /* what the open one does not need, too */
+    struct list pinned;        /* gathers */
+    struct sortmap_leaf *shed; /* of dropped ones, not yet freed */
+    struct generation *spare;  /* an empty one, to spare page faults */
+    struct list retired;       /* empty ones whose pages are given back */
+    bool trimming;             /* what the open one does not need, too */
     /* When a generation was last sealed because it was full; 0: memory that
      * was touched since then has been given back. */
     uint64_t full_mono_ms;

@@ -29,6 +29,9 @@
  * them is cheaper than two halves that take turns (docs/log.md). */
 #define CALLER_CHANGES 4
 
+/* Freed in one turn: a full generation has some thousands. */
+#define SHED_LEAVES 512
+
 /* A generation of a quiet server whose region is used again. */
 #define QUIET_BYTES ((size_t)256 << 10)
 
@@ -65,6 +68,8 @@ static void generation_drop(struct store *s, struct generation *g)
     bool full = s->full_mono_ms != 0;
     list_remove(&g->node);
     s->generations_len--;
+    for (int f = 0; f < FAMILIES; f++)
+        sortmap_shed(&g->maps[f], &s->shed);
     generation_reset(g);
     if (s->spare != NULL || (!full && generation_resident(g) > QUIET_BYTES))
         list_append(&s->retired, &g->node);
@@ -340,6 +345,7 @@ void store_poll(struct store *s, struct now now)
     trim(s, now.mono_ms);
     give_back(s);
     store_drop_applied(s);
+    sortmap_free_leaves(&s->shed, SHED_LEAVES);
     if (s->entry_changes == 0) {
         forget_reads(s);
         if (s->phase == LOAD_DONE && too_old(s, now.mono_ms))
@@ -349,7 +355,7 @@ void store_poll(struct store *s, struct now now)
 
 uint64_t store_next_poll_ms(const struct store *s)
 {
-    if (s->trimming || !list_empty(&s->retired))
+    if (s->trimming || s->shed != NULL || !list_empty(&s->retired))
         return 0;
     if (s->open->last_index == 0 || s->b->ops->applying(s->b) > 0)
         return UINT64_MAX;
@@ -526,6 +532,7 @@ static void leave(struct store **sp, bool clean)
         generation_free(&g);
     }
     generation_free(&s->spare);
+    sortmap_free_leaves(&s->shed, SIZE_MAX);
     arena_release(&s->scratch);
     FREE(&s->rows);
     FREE(sp);

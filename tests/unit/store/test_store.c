@@ -225,6 +225,34 @@ static size_t resident(const struct generation *g)
     return n;
 }
 
+/* Some thousands of leaves in one turn would hold up the loop. */
+static void what_a_full_generation_had_is_freed_in_slices(void **state)
+{
+    struct rig *r = *state;
+    char key[16];
+    unsigned polls = 0;
+    store_abandon(&r->s);
+    r->o.generation_bytes = 8 << 20;
+    assert_int_equal(store_start_mem(&r->s, r->disk, &r->o, r->now, NULL),
+                     ERR_OK);
+    for (int i = 0; i < 100000; i++) {
+        snprintf(key, sizeof(key), "%06d", i);
+        put(r, key, "v");
+        if (i % 1000 == 999)
+            commit(r);
+    }
+    store_seal(r->s);
+    for (; r->s->generations_len > 1; polls++)
+        store_poll(r->s, r->now);
+    assert_non_null(r->s->shed);
+    for (polls = 0; r->s->shed != NULL; polls++) {
+        assert_int_equal(store_next_poll_ms(r->s), 0);
+        store_poll(r->s, r->now);
+    }
+    assert_in_range(polls, 2, 20);
+    is(r, "099999", "v");
+}
+
 static void a_store_that_became_quiet_gives_its_memory_back(void **state)
 {
     struct rig *r = *state;
@@ -786,6 +814,7 @@ int main(void)
         TEST(a_generation_is_applied_only_when_durable),
         TEST(a_generation_is_sealed_by_age),
         TEST(a_generation_is_sealed_by_size_at_the_end_of_an_entry),
+        TEST(what_a_full_generation_had_is_freed_in_slices),
         TEST(a_store_that_became_quiet_gives_its_memory_back),
         TEST(memory_is_given_back_in_slices),
         TEST(a_slow_disk_makes_generations_larger_not_more),
