@@ -291,67 +291,13 @@ static enum err examine(struct engine *e, const struct add_params *p,
     return rc;
 }
 
-/* --- the same request again ---------------------------------------------- */
+/* --- conflicts ----------------------------------------------------------- */
 
-/* Where the reply to a part of a request is kept. The first part has the key
- * that the request came with, and knows all of it, so that no other request is
- * taken for it; the others go by its first job, and outlive it. */
-struct request {
-    enum key_kind kind; /* 0: nowhere */
-    struct slice name;
-    char part[ID_LEN + 4];
-};
-
-static uint64_t request_hash(struct engine *e, const struct add_params *p)
+static uint32_t how_to_settle(const struct job_options *o)
 {
-    uint32_t n = p->before == 0 ? p->n + p->behind : p->n;
-    uint64_t h = hash64_seed(p->queue, n);
-    for (uint32_t i = 0; i < n; i++)
-        h = hash64_seed(p->payloads[i], h);
-    h = hash64_seed(p->name, h);
-    size_t len = options_size(p->options);
-    buf_clear(&e->scratch);
-    options_encode(p->options, buf_room(&e->scratch, len));
-    return hash64_seed(slice_of(e->scratch.data, len), h);
-}
-
-static void request_of(const struct add_params *p, struct request *q)
-{
-    *q = (struct request){.kind = KEY_ADD, .name = p->idempotency};
-    if (p->before == 0)
-        return;
-    q->kind = KEY_ADD_PART;
-    q->name = slice_of(q->part, sizeof(q->part));
-    memcpy(q->part, p->first.bytes, ID_LEN);
-    for (unsigned i = 0; i < 4; i++)
-        q->part[ID_LEN + i] = (char)(p->before >> (8 * i));
-}
-
-static enum err find_request(struct engine *e, struct gather *g,
-                             const struct request *q, struct now now,
-                             struct rec_add_reply *r, struct errbuf *err)
-{
-    struct slice value;
-    enum err rc = idem_find(e, g, q->kind, q->name, now, &value, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (!rec_add_reply_decode(r, value) || r->ids.len < ID_LEN)
-        return err_set(err, ERR_CORRUPT, "family done: bad row of a request");
-    bool over = q->kind == KEY_ADD && r->until_ms <= now.wall_ms;
-    return over ? ERR_NOTFOUND : ERR_OK;
-}
-
-enum err engine_added(struct engine *e, struct gather *g,
-                      const struct add_params *p, struct now now, uint32_t *n,
-                      struct errbuf *err)
-{
-    struct request q;
-    struct rec_add_reply r;
-    request_of(p, &q);
-    enum err rc = find_request(e, g, &q, now, &r, err);
-    if (rc == ERR_OK)
-        *n = (uint32_t)(r.ids.len / ID_LEN);
-    return rc;
+    return option_given(o, JOPT_CONFLICT)   ? o->conflict
+           : option_given(o, JOPT_DEBOUNCE) ? CONFLICT_REPLACE
+                                            : CONFLICT_RETURN;
 }
 
 /* An older job's, whatever has become of it. */
@@ -363,51 +309,6 @@ static enum err state_now(struct engine *e, struct gather *g,
         return rc;
     result->state = JOB_COMPLETED; /* and forgotten */
     return ERR_OK;
-}
-
-static enum err same_again(struct engine *e, struct gather *g,
-                           const struct add_params *p, const struct request *q,
-                           struct now now, struct add_result *results,
-                           struct errbuf *err)
-{
-    struct rec_add_reply r;
-    enum err rc = find_request(e, g, q, now, &r, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (r.request != request_hash(e, p) || r.ids.len != p->n * ID_LEN)
-        return err_set(err, ERR_MISMATCH,
-                       "IDEMPOTENCY key was used with another request");
-    for (uint32_t i = 0; i < p->n; i++) {
-        results[i] = (struct add_result){.start_estimate_ms = -1};
-        memcpy(results[i].id.bytes, r.ids.data + i * ID_LEN, ID_LEN);
-    }
-    /* The rows of many jobs would have to be read for it. */
-    return p->estimate ? state_now(e, g, &results[0], err) : ERR_OK;
-}
-
-static void remember_request(struct engine *e, const struct add_params *p,
-                             const struct request *q,
-                             const struct add_result *results, struct now now)
-{
-    struct buf ids = {0};
-    for (uint32_t i = 0; i < p->n; i++)
-        buf_add(&ids, results[i].id.bytes, ID_LEN);
-    struct rec_add_reply r = {.request = request_hash(e, p),
-                              .until_ms =
-                                  now.wall_ms + e->config.idempotency_ms,
-                              .ids = buf_slice(&ids)};
-    rec_add_reply_encode(
-        &r, idem_put(e, q->kind, q->name, r.until_ms, rec_add_reply_size(&r)));
-    buf_release(&ids);
-}
-
-/* --- conflicts ----------------------------------------------------------- */
-
-static uint32_t how_to_settle(const struct job_options *o)
-{
-    return option_given(o, JOPT_CONFLICT)   ? o->conflict
-           : option_given(o, JOPT_DEBOUNCE) ? CONFLICT_REPLACE
-                                            : CONFLICT_RETURN;
 }
 
 /* Somebody holds the unique key. ERR_OK: the reply is theirs (*theirs), or
@@ -788,15 +689,16 @@ enum err engine_add(struct engine *e, struct gather *g,
 {
     struct draft d = {.o = p->options};
     struct job_options inherited;
-    struct request request = {0};
     bool theirs = false;
     ASSERT(p->n > 0);
     enum err rc = examine(e, p, err);
     if (rc != ERR_OK)
         return rc;
     if (p->idempotency.len > 0) {
-        request_of(p, &request);
-        rc = same_again(e, g, p, &request, now, results, err);
+        rc = request_again(e, g, p, now, results, err);
+        /* The rows of many jobs would have to be read for it. */
+        if (rc == ERR_OK && p->estimate)
+            rc = state_now(e, g, &results[0], err);
         if (rc == ERR_OK && p->estimate)
             results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
         if (rc != ERR_NOTFOUND)
@@ -830,8 +732,8 @@ enum err engine_add(struct engine *e, struct gather *g,
     /* That it got a job of somebody else is a reply as well. */
     if (rc == ERR_OK && p->estimate && !results[0].created)
         results[0].start_estimate_ms = job_estimate(e, &results[0].id, now);
-    if (rc == ERR_OK && request.kind != 0)
-        remember_request(e, p, &request, results, now);
+    if (rc == ERR_OK && p->idempotency.len > 0)
+        request_keep(e, p, results, now);
     job_drop(e, d.replaced);
     draft_end(e, &d);
     return rc;

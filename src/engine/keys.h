@@ -1,5 +1,6 @@
 /* Names that a client gives to find a job again, or to make it but once:
- * aliases, unique keys, idempotency keys (keys.c). */
+ * aliases, unique keys, idempotency keys (keys.c); and what the latter keep of
+ * ADD (request.c). */
 #ifndef ENGINE_KEYS_H
 #define ENGINE_KEYS_H
 
@@ -42,5 +43,13 @@ MUST_USE enum err idem_find(struct engine *e, struct gather *g,
                             struct errbuf *err);
 char *idem_put(struct engine *e, enum key_kind kind, struct slice name,
                uint64_t until_ms, size_t len);
+
+/* What the same call, or part of one, was told before. Errors: ERR_NOTFOUND:
+ * nothing; ERR_MISMATCH: another call has the key. */
+MUST_USE enum err request_again(struct engine *e, struct gather *g,
+                                const struct add_params *p, struct now now,
+                                struct add_result *results, struct errbuf *err);
+void request_keep(struct engine *e, const struct add_params *p,
+                  const struct add_result *results, struct now now);
 
 #endif
