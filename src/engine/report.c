@@ -25,48 +25,32 @@ const char *event_meaning(enum event_type type)
 
 #define TEXT_LOGGED_MAX 256
 
-static void log_event(struct engine *e, struct rec_event *r)
+static void log_event(struct engine *e, const struct event *ev)
 {
-    if (r->text.len > TEXT_LOGGED_MAX)
-        r->text.len = TEXT_LOGGED_MAX;
-    rec_event_encode(r, store_event(e->store, rec_event_size(r)));
-}
-
-static bool is_heard(const struct engine *e, enum event_type type)
-{
-    return (e->event_mask & EVENT_BIT(type)) != 0;
+    struct rec_event r = {.type = (uint8_t)ev->type,
+                          .at_ms = ev->at_ms,
+                          .job = ev->id,
+                          .n = ev->n,
+                          .queue = ev->queue_id,
+                          .handler = ev->handler_id,
+                          .took_ms = ev->took_ms,
+                          .text = ev->text};
+    if (r.text.len > TEXT_LOGGED_MAX)
+        r.text.len = TEXT_LOGGED_MAX;
+    rec_event_encode(&r, store_event(e->store, rec_event_size(&r)));
 }
 
 void report_event(struct engine *e, const struct event *ev)
 {
     if (kinds[ev->type].logged)
-        log_event(e, &(struct rec_event){.type = (uint8_t)ev->type,
-                                         .at_ms = ev->at_ms,
-                                         .job = ev->id,
-                                         .n = ev->n,
-                                         .queue = ev->queue_id,
-                                         .handler = ev->handler_id,
-                                         .took_ms = ev->took_ms,
-                                         .text = ev->text});
-    if (is_heard(e, ev->type))
+        log_event(e, ev);
+    if ((e->event_mask & EVENT_BIT(ev->type)) != 0)
         e->on_event(e->event_ud, ev);
 }
 
-/* Each life of a job does so three times, and mostly nobody listens. */
 void report(struct engine *e, enum event_type type, const struct job *j,
             struct now now, uint64_t took_ms, struct slice text)
 {
-    if (kinds[type].logged)
-        log_event(e, &(struct rec_event){.type = (uint8_t)type,
-                                         .at_ms = now.wall_ms,
-                                         .job = j->id,
-                                         .n = j->n,
-                                         .queue = j->queue->set.id,
-                                         .handler = j->handler->set.id,
-                                         .took_ms = took_ms,
-                                         .text = text});
-    if (!is_heard(e, type))
-        return;
     struct event ev = {.type = type,
                        .at_ms = now.wall_ms,
                        .id = j->id,
@@ -79,13 +63,13 @@ void report(struct engine *e, enum event_type type, const struct job *j,
                        .handler_id = j->handler->set.id,
                        .took_ms = took_ms,
                        .text = text};
-    e->on_event(e->event_ud, &ev);
+    report_event(e, &ev);
 }
 
 void fault(struct engine *e, struct now now, const struct errbuf *why)
 {
     e->timer_faults++;
-    if (!is_heard(e, EVENT_ENGINE_FAULT))
+    if ((e->event_mask & EVENT_BIT(EVENT_ENGINE_FAULT)) == 0)
         return;
     struct event ev = {.type = EVENT_ENGINE_FAULT,
                        .at_ms = now.wall_ms,
