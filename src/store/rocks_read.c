@@ -64,10 +64,10 @@ static void walk_begin(struct base_cursor *c, rocksdb_iterator_t **it)
         rocksdb_iter_seek_to_first(*it); /* the lower bound, if there is one */
 }
 
-/* So many rows are wanted: in pieces larger than a block. Those of live jobs
- * go to workers, and will not be asked for again: past the cache. */
-static void read_many(rocksdb_readoptions_t *options, enum family f,
-                      size_t rows)
+/* For `rows` neighbours: in pieces larger than a block. Those of live jobs go
+ * to workers, and will not be asked for again: past the cache. */
+static void for_neighbours(rocksdb_readoptions_t *options, enum family f,
+                           size_t rows)
 {
     size_t ahead = rows * READ_AHEAD_ROW;
     rocksdb_readoptions_set_fill_cache(options, f != FAMILY_JOBS);
@@ -77,10 +77,10 @@ static void read_many(rocksdb_readoptions_t *options, enum family f,
     rocksdb_readoptions_set_max_skippable_internal_keys(options, SKIPPED_MAX);
 }
 
-/* `many`: that are wanted, and not what is left of erased ones; 0: any. */
+/* `neighbours`: so many rows that stand together, or an error; 0: any rows. */
 static struct base_cursor *walk(struct backend *b, enum base_tier tier,
                                 enum family f, struct slice from,
-                                struct slice to, bool back, size_t many)
+                                struct slice to, bool back, size_t neighbours)
 {
     struct base_cursor *c = NEW(struct base_cursor);
     c->base = rocks_base_of(rocks_of(b));
@@ -95,8 +95,8 @@ static struct base_cursor *walk(struct backend *b, enum base_tier tier,
     if (tier == BASE_MEMORY)
         rocksdb_readoptions_set_read_tier(c->options, 1);
     rocksdb_readoptions_set_ignore_range_deletions(c->options, !c->ranged);
-    if (many > 0)
-        read_many(c->options, f, many);
+    if (neighbours > 0)
+        for_neighbours(c->options, f, neighbours);
     /* Bounds on both sides: without the lower one a seek walks through the
      * tombstones of what a queue has consumed (9 ms instead of 3 us). */
     if (from.len > 0) {

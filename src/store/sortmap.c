@@ -108,10 +108,10 @@ void sortmap_shed(struct sortmap *m, struct sortmap_leaf **chain)
 
 void sortmap_free_leaves(struct sortmap_leaf **chain, size_t most)
 {
-    for (struct sortmap_leaf *l = *chain; l != NULL && most > 0; most--) {
+    for (; *chain != NULL && most > 0; most--) {
+        struct sortmap_leaf *l = *chain;
         *chain = l->next;
         mem_free(l);
-        l = *chain;
     }
 }
 

@@ -2,8 +2,7 @@
 
 #include "util/assert.h"
 
-#define DIGITS "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-static const char digits[] = DIGITS;
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /* All pairs of two digits, in order. */
 #define PAIRS_1(a)                                                            \
