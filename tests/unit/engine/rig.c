@@ -135,20 +135,34 @@ enum err rig_try_add(struct rig *r, const struct add_params *p,
     return rc;
 }
 
-struct add_result rig_add(struct rig *r, const char *queue, const char *payload,
-                          const struct job_options *o)
+static struct add_result add(struct rig *r, const char *queue,
+                             const char *payload, const char *name,
+                             const struct job_options *o)
 {
     static const struct job_options none;
     struct slice text = slice_str(payload);
     struct add_params p = {.queue = slice_str(queue),
                            .payloads = &text,
                            .n = 1,
+                           .name = slice_str(name),
                            .options = o == NULL ? &none : o};
     struct add_result result;
     enum err rc = rig_try_add(r, &p, &result);
     if (rc != ERR_OK)
         fail_msg("add: %s", r->err.text);
     return result;
+}
+
+struct add_result rig_add(struct rig *r, const char *queue, const char *payload,
+                          const struct job_options *o)
+{
+    return add(r, queue, payload, "", o);
+}
+
+struct add_result rig_add_named(struct rig *r, const char *name,
+                                const struct job_options *o)
+{
+    return add(r, "q", "x", name, o);
 }
 
 static void on_lease(void *ud, const struct lease_view *v)

@@ -59,6 +59,9 @@ void rig_pass(struct rig *r, uint64_t ms);
 /* One job; options may be NULL. Asserts success. */
 struct add_result rig_add(struct rig *r, const char *queue, const char *payload,
                           const struct job_options *o);
+/* Into queue q, with `ID name`. */
+struct add_result rig_add_named(struct rig *r, const char *name,
+                                const struct job_options *o);
 enum err rig_try_add(struct rig *r, const struct add_params *p,
                      struct add_result *result);
 

@@ -63,17 +63,10 @@ static void keys_that_a_job_lost_are_found(void **state)
 {
     struct rig *r = *state;
     struct key k;
-    struct slice text = slice_str("x");
     struct job_options o = {.given = GIVEN(UNIQUE) | GIVEN(SCOPE),
                             .unique = slice_str("u"),
                             .scope = SCOPE_GLOBAL};
-    struct add_params p = {.queue = slice_str("q"),
-                           .payloads = &text,
-                           .n = 1,
-                           .name = slice_str("name"),
-                           .options = &o};
-    struct add_result result;
-    assert_int_equal(rig_try_add(r, &p, &result), ERR_OK);
+    struct add_result result = rig_add_named(r, "name", &o);
     store_del(r->store, FAMILY_KEYS, key_key(&k, KEY_ALIAS, slice_str("name")));
     assert_non_null(strstr(verdict(r), "a job whose name does not find it"));
     alias_put(r->engine, slice_str("name"), &result.id);

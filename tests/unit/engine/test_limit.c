@@ -311,23 +311,33 @@ static void what_was_closed_too_long_can_be_opened(void **state)
     assert_int_equal(rig_lease(r, "q", 1), 1);
 }
 
-static void a_costly_job_tells_that_its_rate_is_used_up(void **state)
+static struct id add_costing(struct rig *r, uint32_t cost)
 {
-    struct rig *r = *state;
     struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(COST),
                             .limits = {SLICE_LIT("api")},
                             .limits_n = 1,
-                            .cost = 3};
+                            .cost = cost};
+    return rig_add(r, "q", "x", &o).id;
+}
+
+/* Of five a second, three. */
+static void use_up_most(struct rig *r)
+{
     set_rule(r, "api", 0, 5, 1000, 5);
-    rig_add(r, "q", "x", &o);
+    add_costing(r, 3);
     assert_int_equal(rig_lease(r, "q", 1), 1);
-    o.cost = 5;
-    struct id id = rig_add(r, "q", "x", &o).id;
+}
+
+static void a_costly_job_tells_that_its_rate_is_used_up(void **state)
+{
+    struct rig *r = *state;
+    use_up_most(r);
+    struct id id = add_costing(r, 5);
     assert_true(slice_is(why(r, id).reason, "rate"));
     assert_int_equal(why(r, id).changes_ms, r->now.wall_ms + 600);
     /* One that is ready, and has to be moved yet. */
     rig_pass(r, 600);
-    struct id next = rig_add(r, "q", "x", &o).id;
+    struct id next = add_costing(r, 5);
     assert_int_equal(rig_lease(r, "q", 1), 1);
     rig_pass(r, 300);
     assert_true(slice_is(why(r, next).reason, "rate"));
@@ -337,17 +347,9 @@ static void a_costly_job_tells_that_its_rate_is_used_up(void **state)
 static void a_cheap_job_tells_that_a_dear_one_is_before_it(void **state)
 {
     struct rig *r = *state;
-    struct job_options o = {.given = GIVEN(LIMIT) | GIVEN(COST),
-                            .limits = {SLICE_LIT("api")},
-                            .limits_n = 1,
-                            .cost = 3};
-    set_rule(r, "api", 0, 5, 1000, 5);
-    rig_add(r, "q", "x", &o);
-    assert_int_equal(rig_lease(r, "q", 1), 1);
-    o.cost = 5;
-    rig_add(r, "q", "dear", &o);
-    o.cost = 1;
-    struct id id = rig_add(r, "q", "cheap", &o).id;
+    use_up_most(r);
+    add_costing(r, 5);
+    struct id id = add_costing(r, 1);
     assert_int_equal(rig_lease(r, "q", 10), 0);
     assert_int_equal(rig_state(r, id), JOB_PARKED);
     struct why_view v = why(r, id);

@@ -130,15 +130,8 @@ static void a_job_gets_its_lost_name_and_unique_key_back(void **state)
 {
     struct rig *r = *state;
     struct job_options o = {.given = GIVEN(UNIQUE), .unique = SLICE_LIT("k")};
-    struct slice text = SLICE_LIT("x");
-    struct add_params p = {.queue = SLICE_LIT("q"),
-                           .payloads = &text,
-                           .n = 1,
-                           .name = SLICE_LIT("n"),
-                           .options = &o};
-    struct add_result added;
+    struct add_result added = rig_add_named(r, "n", &o);
     struct id found;
-    assert_int_equal(rig_try_add(r, &p, &added), ERR_OK);
     r->check = false;
     assert_int_equal(lose(r, FAMILY_KEYS, SLICE_EMPTY), 2);
     store_commit(r->store, r->now);
