@@ -199,6 +199,7 @@ static void stop_threads(struct rocks *r)
     pthread_mutex_destroy(&r->lock);
     pthread_cond_destroy(&r->apply_cond);
     pthread_cond_destroy(&r->read_cond);
+    pthread_cond_destroy(&r->flush_cond);
 }
 
 static enum err start_threads(struct rocks *r, struct errbuf *e)
@@ -209,6 +210,7 @@ static enum err start_threads(struct rocks *r, struct errbuf *e)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&r->apply_cond, &attr);
     pthread_cond_init(&r->read_cond, &attr);
+    pthread_cond_init(&r->flush_cond, &attr);
     pthread_condattr_destroy(&attr);
     int rc = pthread_create(&r->applier, NULL, rocks_applier, r);
     r->applier_runs = rc == 0;

@@ -27,6 +27,10 @@
  *     succeed with an empty value.
  *  5. Column family handles must be destroyed before the database is closed.
  *  6. Iterators that mind range deletions lose errors; see rocks_ranges.c.
+ *  7. A flush of all families that begins beside a batch leaves out those that
+ *     the batch reaches later, although meta/applied, which is in it, says that
+ *     they are flushed. So nobody but the applier begins one, and a checkpoint
+ *     must not flush.
  */
 #ifndef STORE_ROCKS_H
 #define STORE_ROCKS_H
@@ -103,13 +107,14 @@ struct rocks {
     size_t applying_len;
 
     pthread_mutex_t lock;
-    pthread_cond_t apply_cond, read_cond;
+    pthread_cond_t apply_cond, read_cond, flush_cond;
     /* Under the lock: */
     struct list to_apply, applied; /* struct generation.apply_node */
     struct list to_fetch, fetched; /* struct fetch.node */
     bool stop_apply, stop_read;
-    bool flush_now; /* asked by close */
-    bool abandon;   /* leave what is to be applied to the next start */
+    bool flush_now;                /* asked by close */
+    struct flush_wish *flush_wish; /* of another thread, or NULL */
+    bool abandon; /* leave what is to be applied to the next start */
 
     _Atomic uint64_t applied_index, flushed_index;
     _Atomic uint64_t disk_free, disk_bytes, disk_reserve;
@@ -174,7 +179,7 @@ MUST_USE enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
 uint64_t rocks_base_property(const struct rocks_base *b, const char *name);
 /* Has RocksDB met an error of its own since it was opened? */
 bool rocks_base_failed(const struct rocks_base *b);
-/* Flush all families together. */
+/* Flush all families together. [applier], if there is one: fact 7. */
 MUST_USE enum err rocks_base_flush(const struct rocks_base *b,
                                    struct errbuf *e);
 /* Open <dir>/base for r, from here on seen by all threads. */
@@ -280,6 +285,8 @@ void rocks_apply_poll(struct rocks *r);
 /* [loop] Notice that the applier hangs in RocksDB. */
 void rocks_watch_applier(struct rocks *r);
 void *rocks_applier(void *arg);
+/* [backup] Have the applier flush all families, and wait for that. */
+MUST_USE enum err rocks_flush_wait(struct rocks *r, struct errbuf *e);
 /* [any] ERR_NOSPACE: a flush of the base would meet a full disk. */
 MUST_USE enum err rocks_check_room(struct rocks *r, uint64_t more,
                                    struct errbuf *e);

@@ -9,9 +9,10 @@
  *     deletions first, then the rows, family by family in key order (sequential
  *     puts cost a fifth of random ones), then meta/applied. WAL off: our log is
  *     the WAL.
- *  4. When 256 MiB of log are not flushed, or a sixteenth of the disk, all
- *     families are flushed together. Memtables that are full are rare, because
- *     full generations go into tables.
+ *  4. When 256 MiB of log are not flushed, or a sixteenth of the disk, or when
+ * a backup asks, all families are flushed together: by this thread, between two
+ * batches (rocks.h, fact 7). Memtables that are full are rare, because full
+ * generations go into tables.
  *  5. Files that lie in forgotten buckets are deleted, once that is flushed.
  *  6. The loop takes the generation back and lets the log go up to the flushed
  *     index.
@@ -213,6 +214,26 @@ static void delete_files(struct rocks *r)
     r->dropped_len = kept;
 }
 
+static void go_inside(struct rocks *r)
+{
+    atomic_store(&r->inside_ms, clock_mono_us() / 1000);
+}
+
+static void come_out(struct rocks *r)
+{
+    atomic_store(&r->inside_ms, 0);
+}
+
+/* After an error of its own RocksDB flushes in a thread of its own, beside a
+ * batch, and that leaves out families (rocks.h, fact 7). */
+static enum err flush_once_more(struct rocks *r, uint64_t *index)
+{
+    go_inside(r);
+    enum err rc = rocks_base_flush(&r->base, NULL);
+    come_out(r);
+    return rc == ERR_OK ? rocks_base_applied(&r->base, true, index, NULL) : rc;
+}
+
 /* RocksDB flushes by itself, too; this only asks how far it has come. */
 static void learn_flushed(struct rocks *r)
 {
@@ -221,6 +242,8 @@ static void learn_flushed(struct rocks *r)
         rocks_base_applied(&r->base, true, &index, NULL) != ERR_OK)
         return;
     if (index != atomic_load(&r->flushed_index)) {
+        if (rocks_base_failed(&r->base) && flush_once_more(r, &index) != ERR_OK)
+            return;
         atomic_store(&r->flushed_index, index);
         rocks_file_flushed(r, index);
         rocks_ranges_look(r);
@@ -287,29 +310,58 @@ static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
     return rc;
 }
 
-static void go_inside(struct rocks *r)
+static enum err flush_for(struct rocks *r, struct errbuf *e)
 {
-    atomic_store(&r->inside_ms, clock_mono_us() / 1000);
-}
-
-static void come_out(struct rocks *r)
-{
-    atomic_store(&r->inside_ms, 0);
+    enum err rc = check_room(r, 0, e);
+    if (rc == ERR_OK && r->has_base) {
+        go_inside(r);
+        rc = rocks_base_flush(&r->base, e);
+        come_out(r);
+    }
+    tell_once(&r->flush_fault, rc, e, "flushing the base");
+    learn_flushed(r);
+    if (rc == ERR_OK)
+        r->unflushed_bytes = 0;
+    return rc;
 }
 
 static void flush(struct rocks *r)
 {
     struct errbuf e;
-    enum err rc = check_room(r, 0, &e);
-    if (rc == ERR_OK && r->has_base) {
-        go_inside(r);
-        rc = rocks_base_flush(&r->base, &e);
-        come_out(r);
-    }
-    tell_once(&r->flush_fault, rc, &e, "flushing the base");
-    learn_flushed(r);
-    if (rc == ERR_OK)
-        r->unflushed_bytes = 0;
+    (void)flush_for(r, &e); /* it is told */
+}
+
+struct flush_wish {
+    struct errbuf *e;
+    enum err rc;
+    bool done;
+};
+
+enum err rocks_flush_wait(struct rocks *r, struct errbuf *e)
+{
+    struct flush_wish wish = {.e = e};
+    pthread_mutex_lock(&r->lock);
+    ASSERT(r->flush_wish == NULL);
+    r->flush_wish = &wish;
+    pthread_cond_signal(&r->apply_cond);
+    while (!wish.done)
+        pthread_cond_wait(&r->flush_cond, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    return wish.rc;
+}
+
+/* With the lock held. */
+static void grant_wish(struct rocks *r)
+{
+    struct flush_wish *wish = r->flush_wish;
+    if (wish == NULL)
+        return;
+    r->flush_wish = NULL;
+    pthread_mutex_unlock(&r->lock);
+    wish->rc = flush_for(r, wish->e);
+    pthread_mutex_lock(&r->lock);
+    wish->done = true;
+    pthread_cond_signal(&r->flush_cond);
 }
 
 /* On a small disk the log would stand in the way of what is in the base long
@@ -484,6 +536,7 @@ void *rocks_applier(void *arg)
     check_space(r);
     pthread_mutex_lock(&r->lock);
     for (;;) {
+        grant_wish(r);
         struct list *n = list_first(&r->to_apply);
         if (r->stop_apply &&
             (n == NULL || r->abandon || atomic_load(&r->apply_fault) ||

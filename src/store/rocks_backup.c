@@ -1,9 +1,9 @@
 /* Backup: a consistent copy, made while everything goes on.
  *
  *  1. A hold on the log at the flushed index: nothing behind it may go.
- *  2. A checkpoint of the base: hard links to its files, after a flush of all
- *     families together. What it says in meta/applied is X. If there is no base
- *     yet, X is 0: the log has everything.
+ *  2. The applier flushes the base, and a checkpoint of it is made: hard links
+ * to its files. What it says in meta/applied is X. If there is no base yet, X
+ *     is 0: the log has everything.
  *  3. What was acknowledged before becomes durable, whatever appendfsync says.
  *     The records X+1 to the last one that is durable by now, copied into a log
  *     of the backup's own: tables of finished jobs may be in the copy that X
@@ -28,6 +28,9 @@
 
 #include "store/rocks.h"
 #include "util/alloc.h"
+
+/* How much of RocksDB's own log would have a checkpoint flush: fact 7. */
+#define NEVER UINT64_MAX
 
 /* So much is copied between two looks at the free space. */
 #define LOOK_BYTES ((uint64_t)1 << 20)
@@ -76,13 +79,15 @@ static enum err checkpoint(struct rocks_backup *b, const char *path)
 {
     char *message = NULL;
     enum err rc = rocks_check_room(b->r, 0, &b->e);
+    if (rc == ERR_OK)
+        rc = rocks_flush_wait(b->r, &b->e);
     if (rc != ERR_OK)
         return rc;
     rocksdb_checkpoint_t *c =
         rocksdb_checkpoint_object_create(b->r->base.db, &message);
     if (message != NULL)
         return rocks_err(&b->e, message, "checkpoint");
-    rocksdb_checkpoint_create(c, path, 0, &message);
+    rocksdb_checkpoint_create(c, path, NEVER, &message);
     rocksdb_checkpoint_object_destroy(c);
     if (message != NULL)
         return rocks_err(&b->e, message, "checkpoint");

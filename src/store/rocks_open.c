@@ -396,16 +396,40 @@ bool rocks_base_failed(const struct rocks_base *b)
            n > 0;
 }
 
+/* Written as it is: were it in no memtable, nothing would be flushed. */
+static enum err touch_applied(const struct rocks_base *b, struct errbuf *e)
+{
+    size_t len;
+    char *message = NULL;
+    struct key k;
+    key_meta(&k, SLICE_LIT("applied"));
+    char *value = rocksdb_get_cf(b->db, b->read_disk, b->cfs[FAMILY_META],
+                                 k.bytes, k.len, &len, &message);
+    if (message == NULL && value != NULL) {
+        rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
+        rocksdb_writeoptions_disable_WAL(wo, 1);
+        rocksdb_put_cf(b->db, wo, b->cfs[FAMILY_META], k.bytes, k.len, value,
+                       len, &message);
+        rocksdb_writeoptions_destroy(wo);
+        rocksdb_free(value);
+    }
+    return message == NULL ? ERR_OK
+                           : rocks_err(e, message, "family meta, key applied");
+}
+
 enum err rocks_base_flush(const struct rocks_base *b, struct errbuf *e)
 {
     struct key k, end;
     uint64_t applied = 0, flushed = 0;
+    enum err rc = touch_applied(b, e);
+    if (rc != ERR_OK)
+        return rc;
     key_meta(&k, SLICE_LIT("applied"));
     key_next(&end, key_slice(&k));
     /* Returns nothing; whether it worked is asked below. */
     rocksdb_compact_range_cf(b->db, b->cfs[FAMILY_META], k.bytes, k.len,
-                             end.bytes, end.len);           /* fact 1 */
-    enum err rc = rocks_base_applied(b, true, &flushed, e); /* fact 2 */
+                             end.bytes, end.len);  /* fact 1 */
+    rc = rocks_base_applied(b, true, &flushed, e); /* fact 2 */
     if (rc == ERR_OK)
         rc = rocks_base_applied(b, false, &applied, e);
     if (rc == ERR_OK && flushed < applied)

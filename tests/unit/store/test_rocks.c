@@ -640,6 +640,132 @@ static void a_backup_is_a_data_directory(void **state)
     p->o.dir = p->dir;
 }
 
+/* The applier is in a call of this. */
+static _Atomic bool in_write;
+
+/* In place of RocksDB's. */
+void rocksdb_write(rocksdb_t *db, const rocksdb_writeoptions_t *options,
+                   rocksdb_writebatch_t *batch, char **message)
+{
+    typedef void write_fn(rocksdb_t *, const rocksdb_writeoptions_t *,
+                          rocksdb_writebatch_t *, char **);
+    write_fn *real = (write_fn *)dlsym(RTLD_NEXT, "rocksdb_write");
+    atomic_store(&in_write, true);
+    real(db, options, batch, message);
+    atomic_store(&in_write, false);
+}
+
+static void begin_to_apply(struct place *p)
+{
+    uint64_t end = deadline();
+    store_seal(p->s);
+    while (!atomic_load(&in_write)) {
+        assert_true(clock_mono_us() < end);
+        store_poll(p->s, clock_now());
+    }
+}
+
+/* A batch that is long in coming to its last row, and is being written. */
+static struct slice begin_long_batch(struct place *p, struct key *last)
+{
+    struct slice key = key_named(last, 1, SLICE_LIT("last"));
+    p->o.generation_bytes = 64 << 20;
+    p->o.generation_age_ms = 1000000;
+    load(p);
+    put(p, 0, 1, true);
+    commit(p);
+    wait_applied(p); /* now there is a base */
+    for (unsigned i = 1; i <= 100000; i++)
+        put(p, i, i, true);
+    memcpy(store_put(p->s, FAMILY_INDEX, key, 4, true), "here", 4);
+    commit(p);
+    wait_durable(p);
+    begin_to_apply(p);
+    return key;
+}
+
+static void assert_survived(struct place *p, struct slice last)
+{
+    struct slice value;
+    store_abandon(&p->s);
+    load(p);
+    assert_int_equal(get(p, 100000), 100000);
+    assert_int_equal(store_get(p->s, NULL, FAMILY_INDEX, last, &value, NULL),
+                     ERR_OK);
+}
+
+static void a_backup_beside_a_batch_flushes_all_families(void **state)
+{
+    struct place *p = *state;
+    struct outcome o;
+    struct key k;
+    char path[96];
+    snprintf(path, sizeof(path), "%s/copy", p->dir);
+    struct slice last = begin_long_batch(p, &k);
+    back_up(p, path, &o);
+    if (o.rc != ERR_OK)
+        fail_msg("%s", o.why);
+    assert_survived(p, last);
+    store_close(&p->s);
+    p->o.dir = path;
+    load(p);
+    assert_survived(p, last);
+    store_close(&p->s);
+    p->o.dir = p->dir;
+}
+
+/* RocksDB met an error, or says so. */
+static _Atomic bool had_error;
+
+/* In place of RocksDB's. */
+int rocksdb_property_int(rocksdb_t *db, const char *name, uint64_t *out)
+{
+    typedef int property_fn(rocksdb_t *, const char *, uint64_t *);
+    property_fn *real = (property_fn *)dlsym(RTLD_NEXT, "rocksdb_property_int");
+    if (!atomic_load(&had_error) ||
+        strcmp(name, "rocksdb.background-errors") != 0)
+        return real(db, name, out);
+    *out = 1;
+    return 0;
+}
+
+/* As it does to recover from an error. */
+static void flush_beside(struct place *p, const char *path)
+{
+    char *message = NULL;
+    rocksdb_t *db = rocks_of(p->s->b)->base.db;
+    rocksdb_checkpoint_t *c = rocksdb_checkpoint_object_create(db, &message);
+    assert_null(message);
+    rocksdb_checkpoint_create(c, path, 0, &message);
+    assert_null(message);
+    rocksdb_checkpoint_object_destroy(c);
+}
+
+static void wait_flushed(struct place *p)
+{
+    struct store_stats st;
+    uint64_t end = deadline();
+    do {
+        assert_true(clock_mono_us() < end);
+        turn(p);
+        store_get_stats(p->s, &st);
+    } while (st.flushed_index < store_last(p->s));
+}
+
+static void a_flush_of_rocksdbs_own_after_an_error_is_not_believed(void **state)
+{
+    struct place *p = *state;
+    struct key k;
+    char path[96];
+    snprintf(path, sizeof(path), "%s/copy", p->dir);
+    struct slice last = begin_long_batch(p, &k);
+    atomic_store(&had_error, true);
+    flush_beside(p, path);
+    wait_flushed(p);
+    atomic_store(&had_error, false);
+    assert_survived(p, last);
+}
+
 /* Also if it was not synced yet. */
 static void a_backup_has_what_was_acknowledged_before(void **state)
 {
@@ -966,6 +1092,8 @@ int main(void)
         TEST(a_gather_sees_the_present_not_what_it_fetched),
         TEST(a_forgotten_bucket_takes_its_rows_and_no_others),
         TEST(a_backup_is_a_data_directory),
+        TEST(a_backup_beside_a_batch_flushes_all_families),
+        TEST(a_flush_of_rocksdbs_own_after_an_error_is_not_believed),
         TEST(a_backup_has_what_was_acknowledged_before),
         TEST(a_backup_that_cannot_be_written_has_failed_and_is_gone),
         TEST(a_backup_on_a_full_disk_has_failed_and_is_gone),
