@@ -255,6 +255,13 @@ void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
     line_add(&e->leases, &j->by_deadline);
 }
 
+void lease_cut(struct engine *e, struct job *j, struct now now)
+{
+    line_remove(&e->leases, &j->by_deadline);
+    j->reap_mono_ms = now.mono_ms;
+    line_add(&e->leases, &j->by_deadline);
+}
+
 void lease_store(struct engine *e, const struct job *j)
 {
     run_store(e, j, false);

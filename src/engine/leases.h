@@ -22,6 +22,8 @@ void lease_end(struct engine *e, struct job *j, struct now now);
 /* `lease_ms` 0 keeps the length; another one is written. */
 void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
                  struct now now);
+/* It is over at once: lease_reap() ends the execution. */
+void lease_cut(struct engine *e, struct job *j, struct now now);
 /* Something else of the lease changed: write its row. */
 void lease_store(struct engine *e, const struct job *j);
 /* The running job whose lease this token is. `verb` is what the caller wants

@@ -506,11 +506,7 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         if ((j->run_flags & RUNF_AGAIN) != 0)
             continue;
         if ((j->run_flags & RUNF_CANCEL) != 0) {
-            struct outcome o = {.verb = VERB_RELEASE};
-            struct errbuf err;
-            if (finish_gather(e, NULL, j, 0, &err) != ERR_OK)
-                fault(e, now, &err);
-            (void)execution_cancelled(e, NULL, j, &o, now);
+            lease_cut(e, j, now);
             continue;
         }
         lease_untaken(e, j, now);

@@ -13,12 +13,11 @@ proc threads_in_front {} {
 
 start_server {tags {server}} {
     test {the thread that syncs the log goes first if the system allows it} {
-        set threads [threads_in_front]
-        assert_equal [expr {[info_field log_priority] ? "log" : ""}] $threads
         # Root may, unless it has been stripped of the right.
-        if {[catch {exec nice -n -20 true 2>@1} said] == 0 && $said eq ""} {
-            assert_equal log $threads
-        }
+        set may [expr {[catch {exec nice -n -20 true 2>@1} said] == 0 && $said eq ""}]
+        # On a busy machine the thread may not have had its first turn yet.
+        wait_for {[info_field log_priority] == $may} 20000
+        assert_equal [expr {$may ? "log" : ""}] [threads_in_front]
     }
 }
 start_server {tags {server} config {log-priority no}} {

@@ -87,10 +87,9 @@ static bool is_of_line(const struct model *m, const struct mjob *older,
  * still for a while. */
 static bool is_older(const struct mjob *older, const struct mjob *j)
 {
-    if (older->share != j->share && older->seen_ms >= j->arrived_ms)
-        return false;
+    bool apart = older->share != j->share || model_has_limits(j);
     return older->arrival < j->arrival &&
-           (!model_has_limits(j) || older->arrived_ms < j->arrived_ms);
+           (!apart || older->seen_ms < j->arrived_ms);
 }
 
 /* Does this one wait in the same line, is older, and of no lower priority? */

@@ -149,11 +149,11 @@ bool model_undone(struct model *m, uint32_t k, uint32_t delivery,
     struct mjob *j = &m->jobs[k];
     if (j->state != M_RUNNING || j->delivery != delivery || j->again)
         return false;
-    j = model_change(m, k);
     if (j->cancelling) {
-        model_end(m, j, M_CANCELLED, 'r', now);
+        model_cut_off(m, k, now);
         return false;
     }
+    j = model_change(m, k);
     model_become(m, j, M_WAITING);
     j->not_before_ms = j->stands_ms = 0;
     return true;

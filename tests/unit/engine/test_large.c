@@ -463,6 +463,14 @@ static void a_lowered_bound_leaves_older_jobs_as_large_as_they_are(void **state)
     ack_in_rounds(r, 1);
 }
 
+static void reap(struct rig *r, int turns)
+{
+    while (turns-- > 0) {
+        (void)engine_reap(r->engine, r->now);
+        step(r);
+    }
+}
+
 /* Executions of cancelled jobs end with their session, or with the connection
  * that never read of them. */
 static void cancelled_leases_end_in_slices(void **state)
@@ -478,14 +486,11 @@ static void cancelled_leases_end_in_slices(void **state)
     assert_int_equal(r->n, MANY);
     assert_int_equal(rig_manage(r, cancel, ids, MANY), ERR_OK);
     engine_lease_undo(r->engine, r->token, MANY / 2, r->now);
-    step(r);
+    reap(r, 2 * MANY);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_CANCELLED], MANY / 2);
     r->now.wall_ms += 10000;
     r->now.mono_ms += 10000;
-    for (int i = 0; i < 2 * MANY; i++) {
-        (void)engine_reap(r->engine, r->now);
-        step(r);
-    }
+    reap(r, 2 * MANY);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_CANCELLED], MANY);
 }
 
