@@ -21,7 +21,7 @@
 #define CREW_WORKERS 5
 #define CREW_SESSIONS 3
 #define CREW_LINES 16 /* connections */
-#define CREW_REQUESTS 32
+#define CREW_REQUESTS 256
 #define CREW_GOT 8
 
 struct crew;

@@ -153,16 +153,26 @@ static void draw(struct world *w, struct op *op, uint32_t worker)
                                     : rng_below(&w->rng, ASKED_MAX)] = *op;
 }
 
+/* A request of which the model still knows the answer, or NULL. */
+static const struct op *asked_before(struct world *w)
+{
+    struct crew_world *c = w->crew_world;
+    if (c->asked_n == 0)
+        return NULL;
+    const struct op *op = &c->asked[rng_below(&w->rng, c->asked_n)];
+    return op->request + CREW_REQUESTS > c->requests ? op : NULL;
+}
+
 void crew_draw(struct world *w, struct op *op)
 {
     struct crew_world *c = w->crew_world;
     struct gather *gather = op->gather;
     uint32_t worker = (uint32_t)rng_below(&w->rng, CREW_WORKERS);
-    bool again = c->asked_n > 0 && chance(w, 250);
+    const struct op *again = chance(w, 250) ? asked_before(w) : NULL;
     if (chance(w, 300))
         return;
-    if (again) {
-        *op = c->asked[rng_below(&w->rng, c->asked_n)];
+    if (again != NULL) {
+        *op = *again;
         op->gather = gather;
         worker = op->worker - 1u;
         op->worker = 0;
@@ -176,7 +186,7 @@ void crew_draw(struct world *w, struct op *op)
         op->block_ms = 0;
         return; /* one at a time: somebody else asks */
     }
-    if (!again)
+    if (again == NULL)
         draw(w, op, worker);
     op->worker = (uint8_t)(worker + 1);
     op->line = (uint8_t)(l - c->lines);
@@ -260,6 +270,7 @@ void crew_lease(struct world *w, struct op *op, uint32_t k)
 static void on_wake(struct waiter *waiter)
 {
     struct op *op = CONTAINER_OF(waiter, struct op, waiter);
+    op->left_line = true;
     if (!op->in_line)
         return; /* it waits for rows, and asks again when they are there */
     op->in_line = false;
@@ -267,22 +278,31 @@ static void on_wake(struct waiter *waiter)
     list_append(op->woken, &op->in);
 }
 
-/* Whoever asked the same before loses its place to this one. */
+/* Whoever asked the same before loses its place to this one, also if it looks a
+ * last time. */
+static void take_over(struct world *w, struct op *op)
+{
+    const struct list *before[] = {&w->waiting, &w->fetching};
+    for (size_t i = 0; i < 2; i++)
+        LIST_FOR (it, before[i]) {
+            struct op *old = CONTAINER_OF(it, struct op, in);
+            if (old == op || old->turn == 0 || old->left_line ||
+                old->passed_on || old->request != op->request)
+                continue;
+            trace(w, "  takes the place of line %u", old->line);
+            old->passed_on = true;
+            op->turn = old->turn;
+        }
+}
+
 static void stand(struct world *w, struct op *op)
 {
-    bool first = op->turn == 0;
+    bool first = op->turn == 0; /* or it keeps its own */
     if (first)
         op->turn = ++w->crew_world->turns;
-    LIST_FOR (it, &w->waiting) {
-        if (!first)
-            break; /* it keeps its own */
-        struct op *old = CONTAINER_OF(it, struct op, in);
-        if (op->request == 0 || old->request != op->request || old->passed_on)
-            continue;
-        trace(w, "  takes the place of client %u", old->line);
-        old->passed_on = true;
-        op->turn = old->turn;
-    }
+    if (first && op->request != 0)
+        take_over(w, op);
+    op->left_line = false;
     op->in_line = true;
     trace(w, "  line %u stands, turn %llu", op->line,
           (unsigned long long)op->turn);

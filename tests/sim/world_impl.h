@@ -104,6 +104,7 @@ struct op {
     struct list *woken;
     uint64_t turn;
     bool in_line, passed_on;
+    bool left_line; /* the engine woke it since it stood */
     /* of who waits for jobs to end, see world_waits.c */
     bool any;
     enum job_state states[KEYS_JOBS]; /* as they were when it asked */
