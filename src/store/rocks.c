@@ -449,6 +449,7 @@ enum err store_open(struct store **out, const struct store_options *o,
     if (rc != ERR_OK)
         goto out;
     rocks_ballast_drop(r->dir);
+    rocks_look_at_space(r);
     rc = rocks_file_clear(r->dir, e);
     if (rc == ERR_OK)
         rc = rocks_base_find(r->dir, &found, e);

@@ -287,6 +287,8 @@ void rocks_watch_applier(struct rocks *r);
 void *rocks_applier(void *arg);
 /* [backup] Have the applier flush all families, and wait for that. */
 MUST_USE enum err rocks_flush_wait(struct rocks *r, struct errbuf *e);
+/* [any] How much of the disk is free? */
+void rocks_look_at_space(struct rocks *r);
 /* [any] ERR_NOSPACE: a flush of the base would meet a full disk. */
 MUST_USE enum err rocks_check_room(struct rocks *r, uint64_t more,
                                    struct errbuf *e);

@@ -263,8 +263,7 @@ static void tell_once(_Atomic int *fault, enum err rc, const struct errbuf *e,
         say(LL_NOTICE, "%s works again", what);
 }
 
-/* [any] */
-static void look_at_space(struct rocks *r)
+void rocks_look_at_space(struct rocks *r)
 {
     struct statvfs v;
     if (statvfs(r->dir, &v) != 0)
@@ -275,7 +274,7 @@ static void look_at_space(struct rocks *r)
 
 static void check_space(struct rocks *r)
 {
-    look_at_space(r);
+    rocks_look_at_space(r);
     uint64_t left = atomic_load(&r->disk_free),
              reserve = atomic_load(&r->disk_reserve);
     log_set_spare_bytes(r->log, left > reserve ? (left - reserve) / 4 : 0);
@@ -293,7 +292,7 @@ enum err rocks_check_room(struct rocks *r, uint64_t more, struct errbuf *e)
     need += margin < MARGIN_MAX ? margin : MARGIN_MAX;
     if (base != NULL)
         need += rocks_base_property(base, "rocksdb.cur-size-all-mem-tables");
-    look_at_space(r);
+    rocks_look_at_space(r);
     spare = atomic_load(&r->disk_free);
     if (spare >= need)
         return ERR_OK;
@@ -463,7 +462,7 @@ void rocks_watch_applier(struct rocks *r)
         now_ms < r->looked_ms + SPACE_CHECK_MS)
         return;
     r->looked_ms = now_ms;
-    look_at_space(r);
+    rocks_look_at_space(r);
     bool failed = atomic_load(&r->apply_fault) != ERR_OK ||
                   atomic_load(&r->flush_fault) != ERR_OK;
     if (!failed || atomic_load(&r->disk_free) < atomic_load(&r->disk_reserve))
