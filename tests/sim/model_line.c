@@ -66,8 +66,15 @@ static bool is_aged(const struct model *m, const struct mjob *older,
                j->arrived_ms + (uint64_t)older->priority * age_ms;
 }
 
-/* Are they compared? Those of one share stand in one line. Where owners do not
- * take turns any more the heads of all lines are compared, by the present
+/* One that comes from under a name, or from another share, stands in a line of
+ * its own. */
+static bool is_apart(const struct mjob *older, const struct mjob *j)
+{
+    return older->share != j->share || model_has_limits(j);
+}
+
+/* Are they compared? Those of one line are. Where owners do not take turns any
+ * more the heads of all lines are, and of one share always, by the present
  * order: that is no order of what stands behind a head that came under another
  * one. */
 static bool is_of_line(const struct model *m, const struct mjob *older,
@@ -77,19 +84,19 @@ static bool is_of_line(const struct model *m, const struct mjob *older,
         older->clock != j->clock || older->handler != j->handler ||
         model_has_limits(older))
         return false;
-    return older->share == j->share ||
-           (leased && !m->fair[j->queue] && j->clock == m->clock);
+    if (!is_apart(older, j))
+        return true;
+    return leased && j->clock == m->clock &&
+           (older->share == j->share || !m->fair[j->queue]);
 }
 
-/* Did it come earlier for certain? One that comes from under a name, or from
- * another share, stands in a line of its own: of those that arrived in the same
- * moment either may be the first then, and a clock that is corrected stands
- * still for a while. */
+/* Did it come earlier for certain? Of those that stand apart, and arrived in
+ * the same moment, either may be the first, and a clock that is corrected
+ * stands still for a while. */
 static bool is_older(const struct mjob *older, const struct mjob *j)
 {
-    bool apart = older->share != j->share || model_has_limits(j);
     return older->arrival < j->arrival &&
-           (!apart || older->seen_ms < j->arrived_ms);
+           (!is_apart(older, j) || older->seen_ms < j->arrived_ms);
 }
 
 /* Does this one wait in the same line, is older, and of no lower priority? */

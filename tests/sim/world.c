@@ -9,6 +9,7 @@
 #define APPLY_ALL 1000 /* generations: more than there are */
 /* The overlay takes so many; with three in it, the base is busy. */
 #define BUSY_GENERATIONS 8
+#define NODES_BYTES 16000 /* of a small one: a node for each family */
 
 static const char *const queue_names[] = {"mail", "report", "{a}.b", "clock"};
 
@@ -104,7 +105,7 @@ static void commit(struct world *w)
     }
     if (chance(w, 500))
         mem_sync(w->disk, UINT64_MAX);
-    if (chance(w, 300))
+    if (chance(w, w->applies))
         mem_apply(w->disk,
                   w->o->calm ? APPLY_ALL : 1 + (unsigned)rng_below(&w->rng, 3));
     if (chance(w, 50))
@@ -159,8 +160,12 @@ static void open_world(struct world *w)
     if (w->o->calm) /* as a server has them */
         o.generation_bytes *= 32;
     o.generation_age_ms = 1 + rng_below(&w->rng, 10000);
-    if (!w->o->calm && w->clocks == NULL && chance(w, 300)) /* chores wait */
-        o.overlay_bytes_max = BUSY_GENERATIONS * o.generation_bytes;
+    w->applies = 300;
+    if (!w->o->calm && w->clocks == NULL && chance(w, 300)) {
+        w->applies = 20; /* so that chores wait for the base */
+        o.overlay_bytes_max =
+            BUSY_GENERATIONS * (o.generation_bytes + NODES_BYTES);
+    }
     if (store_start_mem(&w->store, w->disk, &o, w->now, &w->e) != ERR_OK) {
         violate(w, NULL, w->e.text);
         return;
@@ -435,9 +440,9 @@ void world_run(const struct world_options *o, struct world_report *r)
         crew_begin(w);
     if (!o->calm && w->clocks == NULL && chance(w, 300))
         room_begin(w);
-    if (!o->calm && w->clocks == NULL && w->gates == NULL && w->crew == NULL &&
-        chance(w, 400))
-        turns_begin(w);
+    bool alone = w->gates == NULL && w->crew == NULL;
+    if (!o->calm && w->clocks == NULL && chance(w, alone ? 400 : 300))
+        turns_begin(w, alone);
     /* Of two queues the one that has to be read would come up less often. */
     w->weighs = !o->calm && w->clocks == NULL && w->gates == NULL &&
                 knobs.pending_per_1000 == 0 && chance(w, 500);

@@ -127,6 +127,7 @@ struct world {
     struct engine *engine;
     struct engine_config config;
     struct now now;
+    unsigned applies; /* of 1,000 ticks, so many apply something */
     uint64_t watch_us, watch_step;
     struct model *model;
     struct undo *undo;         /* of what follows */
@@ -143,6 +144,7 @@ struct world {
     struct room *room;     /* NULL: a world of queues without bounds */
     struct quotas *quotas; /* NULL: a world without them */
     struct turns *turns;   /* NULL: a world of queues that are not fair */
+    bool turns_alone;      /* owners take turns by their law */
     uint64_t ages[QUEUES]; /* 0: by priority ... */
     bool flat[QUEUES];     /* ... of which all jobs have the same */
     bool large;            /* weights of owners: see TURNS_LARGE */
@@ -317,7 +319,8 @@ void waits_end(struct world *w);
 
 /* --- world_turns.c ------------------------------------------------------ */
 
-void turns_begin(struct world *w);
+/* `alone`: nothing else has a say in whose turn it is. */
+void turns_begin(struct world *w, bool alone);
 /* Say what was not said yet, or was lost by a crash or with a queue. */
 void turns_say(struct world *w);
 void turns_crash(struct world *w);

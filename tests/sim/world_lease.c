@@ -53,7 +53,7 @@ static void on_lease(void *ud, const struct lease_view *v)
         return;
     if (w->gates != NULL)
         violate(w, op, gates_leased(w->gates, w->model, k, w->now));
-    if (w->turns != NULL)
+    if (w->turns_alone)
         violate(w, op, turns_leased(w->turns, w->model, k));
     if (w->breakers != NULL)
         violate(w, op, breakers_leased(w->breakers, w->model, k));

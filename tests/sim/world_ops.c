@@ -89,7 +89,7 @@ struct op *world_op(struct world *w, enum op_kind kind)
  * added than leased. */
 static bool has_lines(const struct world *w)
 {
-    return w->turns != NULL || w->weighs;
+    return w->turns_alone || w->weighs;
 }
 
 static void start(struct world *w, enum op_kind kind)

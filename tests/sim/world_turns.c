@@ -11,10 +11,12 @@ static uint64_t draw_age(struct world *w)
     return ages[rng_below(&w->rng, 4)];
 }
 
-void turns_begin(struct world *w)
+void turns_begin(struct world *w, bool alone)
 {
     w->turns = turns_new(w->undo);
-    w->owners = TURNS_OWNERS - 1;
+    w->turns_alone = alone;
+    if (alone)
+        w->owners = TURNS_OWNERS - 1;
     w->large = chance(w, 200);
     for (uint32_t q = 0; q < TURNS_QUEUES; q++) {
         w->flat[q] = chance(w, 500);
@@ -101,7 +103,7 @@ void turns_crash(struct world *w)
 uint32_t turns_priority(const struct world *w, uint32_t queue,
                         uint32_t priority)
 {
-    return w->turns != NULL && queue < TURNS_QUEUES && w->flat[queue]
+    return w->turns_alone && queue < TURNS_QUEUES && w->flat[queue]
                ? PRIORITY_DEFAULT
                : priority;
 }
