@@ -71,7 +71,7 @@ struct job {
     uint32_t trips;         /* of its handler's breaker, when it began */
     uint32_t effects_bytes; /* 0: they must be looked up (effect_fits()) */
     uint64_t deadline_mono_ms, started_ms, lease_ms;
-    uint64_t reap_mono_ms; /* the earlier of deadline and time limit */
+    uint64_t reap_mono_ms; /* deadline, time limit or cut: the earliest */
     struct worker *worker;
     struct session *session;
     struct list of_worker, of_session;

@@ -257,6 +257,7 @@ void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
 
 void lease_cut(struct engine *e, struct job *j, struct now now)
 {
+    ASSERT(j->state == JOB_RUNNING);
     line_remove(&e->leases, &j->by_deadline);
     j->reap_mono_ms = now.mono_ms;
     line_add(&e->leases, &j->by_deadline);

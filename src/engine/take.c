@@ -491,7 +491,9 @@ static void expiry_again(struct engine *e, const struct job *j, struct now now)
 
 /* As if it had never been, but for the number: were it given again, a request
  * with the IDEMPOTENCY key of this lease would find the next holder's. A lease
- * that such a request has got by now may be in a worker's hands. */
+ * that such a request has got by now may be in a worker's hands. A job that was
+ * told to stop meanwhile ends as if its holder had died, with the next reap:
+ * its rows may have to be read. */
 void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
                        struct now now)
 {

@@ -17,8 +17,9 @@
  *     log index   1 ........ flushed ........ applied ........ durable ... last
  *                 |  released  |  in memtables   |   overlay only   | unsynced
  *
- *   - `flushed` is what meta/applied says on the disk. Replay begins behind it,
- *     and the log may be released up to it, never further.
+ *   - `flushed` is what meta/applied says on the disk that it is sure of.
+ *     Replay begins behind it, and the log may be released up to it, never
+ *     further. Of what comes behind it RocksDB may have flushed some.
  *   - `applied` is what meta/applied says in memory. Every write batch to the
  *     base contains exactly one generation and its last index, so the base is
  *     always the state after some entry, never between two.
@@ -80,7 +81,7 @@
  * the list. A value is never empty: the base answers "empty" where it means "I
  * do not know" in one of its modes, and we want to see that.
  *
- *     meta/applied   rec_applied   index
+ *     meta/applied   rec_applied   index, and how many entries of it are unsure
  *     meta/format    rec_format    owner, version
  *     meta/start     rec_start     number of the last start, when it was
  *

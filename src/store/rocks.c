@@ -134,7 +134,8 @@ static void log_moved(void *ud)
     r->o.on_wake(r->o.ud);
 }
 
-static enum err check_gap(struct rocks *r, uint64_t applied, struct errbuf *e)
+static enum err check_gap(struct rocks *r, uint64_t applied, uint64_t sure,
+                          struct errbuf *e)
 {
     if (r->found.last < applied)
         return err_set(e, ERR_CORRUPT,
@@ -142,18 +143,19 @@ static enum err check_gap(struct rocks *r, uint64_t applied, struct errbuf *e)
                        "log ends at %llu: it was deleted or rolled back",
                        (unsigned long long)applied,
                        (unsigned long long)r->found.last);
-    if (r->found.first > applied + 1)
+    if (r->found.first > sure + 1)
         return err_set(e, ERR_CORRUPT,
                        "the base holds everything up to index %llu, but the "
                        "log begins at %llu: the segment before is missing, and "
                        "what it held up to %llu is lost",
-                       (unsigned long long)applied,
+                       (unsigned long long)sure,
                        (unsigned long long)r->found.first,
                        (unsigned long long)r->found.first - 1);
     return rocks_witness_check(r->dir, &r->witness, r->found.last, e);
 }
 
-static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
+static enum err open_log(struct rocks *r, uint64_t applied, uint64_t sure,
+                         struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 16];
     snprintf(path, sizeof(path), "%s/log", r->dir);
@@ -164,7 +166,7 @@ static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
         .dir = path,
         .segment_bytes = r->o.log_segment_bytes,
         .keep_bytes = r->o.log_max_bytes,
-        .verify_from = applied + 1,
+        .verify_from = sure + 1,
         /* Base and witness are made after the log. */
         .must_exist = r->has_base || r->witness.durable > 0,
         .sync = (enum log_sync_mode)r->o.log_sync,
@@ -175,7 +177,7 @@ static enum err open_log(struct rocks *r, uint64_t applied, struct errbuf *e)
     };
     rc = log_open(&r->log, &lo, &r->found, e);
     if (rc == ERR_OK)
-        rc = check_gap(r, applied, e);
+        rc = check_gap(r, applied, sure, e);
     if (rc != ERR_OK)
         return rc;
     r->replay_last = r->found.last;
@@ -423,7 +425,7 @@ enum err store_open(struct store **out, const struct store_options *o,
 {
     struct rocks *r = NEW(struct rocks);
     struct backend *b = &r->backend;
-    uint64_t applied = 0;
+    struct rec_applied applied = {.index = 0};
     bool found;
     enum err rc;
 
@@ -461,9 +463,10 @@ enum err store_open(struct store **out, const struct store_options *o,
         rc = rocks_base_applied(&r->base, true, &applied, e);
     if (rc != ERR_OK)
         goto out;
-    atomic_store(&r->applied_index, applied);
-    atomic_store(&r->flushed_index, applied);
-    rc = open_log(r, applied, e);
+    uint64_t sure = applied.index - applied.unsure;
+    atomic_store(&r->applied_index, sure);
+    atomic_store(&r->flushed_index, sure);
+    rc = open_log(r, applied.index, sure, e);
 #ifdef BELFRY_SABOTAGE_CUT_ONLY
     /* A cheat that the rigs must catch: what was cut off is not replayed. */
     if (r->cut.bytes > 0)

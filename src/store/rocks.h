@@ -19,18 +19,20 @@
  * expect:
  *  1. atomic_flush with rocksdb_flush_cf() flushes one family only. A manual
  *     compaction over a range that is in a memtable flushes all together.
- *  2. The persisted read tier on meta/applied gives the *flushed* index: the
- *     log may go up to there and no further.
+ *  2. The persisted read tier on meta/applied gives what is flushed, not what
+ *     is in memory.
  *  3. RocksDB's own info log aborts the process on a full disk; at the level
  *     FATAL it is silent.
  *  4. With a finite max_open_files, a read from the block cache alone can
  *     succeed with an empty value.
  *  5. Column family handles must be destroyed before the database is closed.
  *  6. Iterators that mind range deletions lose errors; see rocks_ranges.c.
- *  7. A flush of all families that begins beside a batch leaves out those that
- *     the batch reaches later, although meta/applied, which is in it, says that
- *     they are flushed. So nobody but the applier begins one, and a checkpoint
- *     must not flush.
+ *  7. A flush of all families that another thread begins beside a batch leaves
+ *     out those that the batch reaches later, although meta/applied, the last
+ *     row of the batch, says that all of it is there. RocksDB does that itself
+ *     after an error of its own; a checkpoint would, too. So a batch says from
+ *     where on it is not sure (rec_applied), and only the applier, who flushes
+ *     between two batches, takes that back.
  */
 #ifndef STORE_ROCKS_H
 #define STORE_ROCKS_H
@@ -43,6 +45,7 @@
 #include "log/watermark.h"
 #include "store/backend.h"
 #include "store/gather.h"
+#include "store/records.h"
 #include "store/rocks_manifest.h"
 #include "util/buf.h"
 #include "util/list.h"
@@ -172,14 +175,22 @@ MUST_USE enum err rocks_base_open(struct rocks_base *b, const char *path,
 void rocks_base_close(struct rocks_base *b);
 const rocksdb_options_t *rocks_base_options_of(const struct rocks_base *b,
                                                enum family f);
-/* The applied index: what is flushed, or what is in memory too. */
+/* meta/applied, on the disk or in memory; zeroes if there is none. The index up
+ * to which the disk holds everything for certain. */
 MUST_USE enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
-                                     uint64_t *index, struct errbuf *e);
+                                     struct rec_applied *applied,
+                                     struct errbuf *e);
+MUST_USE enum err rocks_base_sure(const struct rocks_base *b, uint64_t *index,
+                                  struct errbuf *e);
+#define ROCKS_APPLIED_MAX 24 /* bytes of it */
+MUST_USE enum err rocks_base_put_applied(const struct rocks_base *b,
+                                         const struct rec_applied *applied,
+                                         struct errbuf *e);
 /* The sum of a property of RocksDB over all families. */
 uint64_t rocks_base_property(const struct rocks_base *b, const char *name);
 /* Has RocksDB met an error of its own since it was opened? */
 bool rocks_base_failed(const struct rocks_base *b);
-/* Flush all families together. [applier], if there is one: fact 7. */
+/* Flush what is in memtables. [applier], if there is one: fact 7. */
 MUST_USE enum err rocks_base_flush(const struct rocks_base *b,
                                    struct errbuf *e);
 /* Open <dir>/base for r, from here on seen by all threads. */

@@ -10,9 +10,9 @@
  *     puts cost a fifth of random ones), then meta/applied. WAL off: our log is
  *     the WAL.
  *  4. When 256 MiB of log are not flushed, or a sixteenth of the disk, or when
- * a backup asks, all families are flushed together: by this thread, between two
- * batches (rocks.h, fact 7). Memtables that are full are rare, because full
- * generations go into tables.
+ *     a backup asks, all families are flushed together: by this thread, between
+ *     two batches (rocks.h, fact 7). Memtables that are full are rare, because
+ *     full generations go into tables.
  *  5. Files that lie in forgotten buckets are deleted, once that is flushed.
  *  6. The loop takes the generation back and lets the log go up to the flushed
  *     index.
@@ -134,8 +134,10 @@ static struct slice range_end(const struct range *range, char *highest,
 static void fill_batch(struct rocks *r, const struct generation *g)
 {
     rocksdb_writebatch_t *batch = r->batch;
-    struct rec_applied applied = {g->last_index};
-    char highest[KEY_MAX + 1], value[16];
+    /* Up to there the base was flushed by us, and the log has the rest. */
+    struct rec_applied applied = {
+        g->last_index, g->last_index - atomic_load(&r->flushed_index)};
+    char highest[KEY_MAX + 1], value[ROCKS_APPLIED_MAX];
     struct key k;
     rocksdb_writebatch_clear(batch);
     r->batch_used = true;
@@ -224,33 +226,16 @@ static void come_out(struct rocks *r)
     atomic_store(&r->inside_ms, 0);
 }
 
-/* After an error of its own RocksDB flushes in a thread of its own, beside a
- * batch, and that leaves out families (rocks.h, fact 7). */
-static enum err flush_once_more(struct rocks *r, uint64_t *index)
+/* What waits for a flush. */
+static void flushed(struct rocks *r, uint64_t index)
 {
-    go_inside(r);
-    enum err rc = rocks_base_flush(&r->base, NULL);
-    come_out(r);
-    return rc == ERR_OK ? rocks_base_applied(&r->base, true, index, NULL) : rc;
-}
-
-/* RocksDB flushes by itself, too; this only asks how far it has come. */
-static void learn_flushed(struct rocks *r)
-{
-    uint64_t index = 0;
-    if (!r->has_base ||
-        rocks_base_applied(&r->base, true, &index, NULL) != ERR_OK)
+    r->unflushed_bytes = 0;
+    if (index == atomic_load(&r->flushed_index))
         return;
-    if (index != atomic_load(&r->flushed_index)) {
-        if (rocks_base_failed(&r->base) && flush_once_more(r, &index) != ERR_OK)
-            return;
-        atomic_store(&r->flushed_index, index);
-        rocks_file_flushed(r, index);
-        rocks_ranges_look(r);
-        if (index == atomic_load(&r->applied_index))
-            r->unflushed_bytes = 0;
-        delete_files(r);
-    }
+    atomic_store(&r->flushed_index, index);
+    rocks_file_flushed(r, index);
+    rocks_ranges_look(r);
+    delete_files(r);
 }
 
 static void tell_once(_Atomic int *fault, enum err rc, const struct errbuf *e,
@@ -309,18 +294,31 @@ static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
     return rc;
 }
 
+/* First the rows, then the word that they are there. */
+static enum err flush_base(struct rocks *r, struct errbuf *e)
+{
+    struct rec_applied applied = {.index = atomic_load(&r->applied_index)};
+    uint64_t sure = 0;
+    enum err rc = rocks_base_flush(&r->base, e);
+    if (rc == ERR_OK)
+        rc = rocks_base_sure(&r->base, &sure, e);
+    if (rc != ERR_OK || sure == applied.index)
+        return rc;
+    rc = rocks_base_put_applied(&r->base, &applied, e);
+    return rc == ERR_OK ? rocks_base_flush(&r->base, e) : rc;
+}
+
 static enum err flush_for(struct rocks *r, struct errbuf *e)
 {
     enum err rc = check_room(r, 0, e);
     if (rc == ERR_OK && r->has_base) {
         go_inside(r);
-        rc = rocks_base_flush(&r->base, e);
+        rc = flush_base(r, e);
         come_out(r);
+        if (rc == ERR_OK)
+            flushed(r, atomic_load(&r->applied_index));
     }
     tell_once(&r->flush_fault, rc, e, "flushing the base");
-    learn_flushed(r);
-    if (rc == ERR_OK)
-        r->unflushed_bytes = 0;
     return rc;
 }
 
@@ -373,8 +371,7 @@ static uint64_t flush_bytes(const struct rocks *r)
     return share < ROCKS_FLUSH_BYTES ? share : ROCKS_FLUSH_BYTES;
 }
 
-/* Flushes beside one that fails can end in an assertion of RocksDB's (7.8.3).
- * Only the applier writes, so none begins by itself while it flushes. */
+/* Flushes beside one that fails can end in an assertion of RocksDB's. */
 static bool is_calm(const struct rocks *r)
 {
     static const char *const properties[] = {"rocksdb.mem-table-flush-pending",
@@ -508,8 +505,6 @@ static bool apply_one(struct rocks *r, const struct generation *g)
         return false;
     if (r->unflushed_bytes >= flush_bytes(r))
         flush(r);
-    else
-        learn_flushed(r);
     return true;
 }
 
@@ -552,8 +547,6 @@ void *rocks_applier(void *arg)
             rocks_witness_turn(r, false);
             if (atomic_load(&r->flush_fault))
                 flush(r);
-            else
-                learn_flushed(r);
             pthread_mutex_lock(&r->lock);
             continue;
         }

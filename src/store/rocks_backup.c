@@ -2,12 +2,12 @@
  *
  *  1. A hold on the log at the flushed index: nothing behind it may go.
  *  2. The applier flushes the base, and a checkpoint of it is made: hard links
- * to its files. What it says in meta/applied is X. If there is no base yet, X
- *     is 0: the log has everything.
+ *     to its files. X is the index up to which the copy is sure to have
+ *     everything. If there is no base yet, X is 0: the log has everything.
  *  3. What was acknowledged before becomes durable, whatever appendfsync says.
  *     The records X+1 to the last one that is durable by now, copied into a log
- *     of the backup's own: tables of finished jobs may be in the copy that X
- *     does not cover yet (rocks_file.c), but none beyond what was durable.
+ *     of the backup's own: tables may be in the copy that X does not cover
+ *     (rocks_file.c), but none beyond what was durable.
  *  4. The marker. A directory without it is not a backup.
  *
  * The copy is a data directory: a server starts on it as it is.
@@ -29,8 +29,8 @@
 #include "store/rocks.h"
 #include "util/alloc.h"
 
-/* How much of RocksDB's own log would have a checkpoint flush: fact 7. */
-#define NEVER UINT64_MAX
+/* With so much in RocksDB's own log a checkpoint flushes: never (fact 7). */
+#define FLUSH_AT_BYTES UINT64_MAX
 
 /* So much is copied between two looks at the free space. */
 #define LOOK_BYTES ((uint64_t)1 << 20)
@@ -87,7 +87,7 @@ static enum err checkpoint(struct rocks_backup *b, const char *path)
         rocksdb_checkpoint_object_create(b->r->base.db, &message);
     if (message != NULL)
         return rocks_err(&b->e, message, "checkpoint");
-    rocksdb_checkpoint_create(c, path, NEVER, &message);
+    rocksdb_checkpoint_create(c, path, FLUSH_AT_BYTES, &message);
     rocksdb_checkpoint_object_destroy(c);
     if (message != NULL)
         return rocks_err(&b->e, message, "checkpoint");
@@ -103,7 +103,7 @@ static enum err applied_of(struct rocks_backup *b, const char *path,
     enum err rc = rocks_base_open(&base, path, &o, &b->e);
     if (rc != ERR_OK)
         return rc;
-    rc = rocks_base_applied(&base, false, index, &b->e);
+    rc = rocks_base_sure(&base, index, &b->e);
     rocks_base_close(&base);
     return rc;
 }

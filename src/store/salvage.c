@@ -354,7 +354,7 @@ static enum err salvage_base(struct salvage *s, uint64_t *applied,
     } else {
         tell(s, "base: every row can be read");
     }
-    rc = rocks_base_applied(&s->from, false, applied, e);
+    rc = rocks_base_sure(&s->from, applied, e);
     rocks_base_close(&s->from);
     return rc;
 }

@@ -15,7 +15,9 @@
 
 #include "log/log.h"
 #include "store/offline.h"
+#include "store/rocks.h"
 #include "store_lib.h"
+#include "util/file.h"
 
 #define ROWS 30000
 
@@ -329,6 +331,47 @@ static void a_lost_log_is_replaced_on_request_only(void **state)
     store_close(&p->s);
     load(p);
     assert_int_equal(count_rows(p), ROWS + 1);
+}
+
+/* Tables of the family meta: no other has this key. */
+static void damage_meta(const char *base)
+{
+    struct buf content = {0};
+    unsigned n = 0;
+    DIR *d = opendir(base);
+    assert_non_null(d);
+    for (struct dirent *f; (f = readdir(d)) != NULL;) {
+        char path[512];
+        if (!rocks_is_table(f->d_name))
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", base, f->d_name);
+        buf_clear(&content);
+        assert_int_equal(file_read(path, SIZE_MAX - 1, &content, NULL), ERR_OK);
+        char *key = memmem(content.data, content.len, "applied", 7);
+        if (key != NULL)
+            damage(path, key - content.data, 7);
+        n += key != NULL;
+    }
+    closedir(d);
+    buf_release(&content);
+    assert_true(n > 0);
+}
+
+/* Nobody knows then how far it comes. */
+static void a_base_without_its_index_keeps_its_rows(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct told told = {0};
+    char base[96], log[96];
+    fill(p);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    remove_tree(log);
+    snprintf(base, sizeof(base), "%s/base", p->dir);
+    damage_meta(base);
+    salvaged(p, &told);
+    verified(p->dir, &n);
+    assert_int_equal(n.rows[FAMILY_JOBS], ROWS);
 }
 
 /* Before the first flush the base ends at index 0, where such a log begins. */
@@ -661,6 +704,7 @@ int main(void)
         TEST(no_table_is_accused_of_what_the_manifest_did),
         TEST(a_missing_current_is_named_without_tables_too),
         TEST(a_lost_log_is_replaced_on_request_only),
+        TEST(a_base_without_its_index_keeps_its_rows),
         TEST(an_empty_log_is_replaced_too),
         TEST(a_log_that_begins_later_is_not_everything),
         TEST(a_log_from_the_first_index_on_is_everything),

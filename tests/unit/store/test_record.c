@@ -177,13 +177,13 @@ static void stored_bytes_are_those_that_were_released(void **state)
 {
     char bytes[256];
     struct rec_sample r = sample();
-    struct rec_applied applied = {123456789};
+    struct rec_applied applied = {123456789, 300};
     struct rec_format format = {SLICE_LIT("belfry"), 1};
     struct rec_start start = {1700000000, 1700000000123};
     (void)state;
     golden_check("records.txt", "rec_sample_v2", encoded(&r, bytes));
     golden_check(
-        "records.txt", "rec_applied_v1",
+        "records.txt", "rec_applied_v2",
         slice_of(bytes, (size_t)(rec_applied_encode(&applied, bytes) - bytes)));
     golden_check(
         "records.txt", "rec_format_v1",
@@ -198,7 +198,7 @@ static void stored_bytes_are_those_that_were_released(void **state)
     assert_int_equal(start.number, 1700000000);
     s = golden_read("records.txt", "rec_applied_v1", bytes, sizeof(bytes));
     assert_true(rec_applied_decode(&applied, s));
-    assert_true(applied.index == 123456789);
+    assert_true(applied.index == 123456789 && applied.unsure == 0);
     s = golden_read("records.txt", "rec_format_v1", bytes, sizeof(bytes));
     assert_true(rec_format_decode(&format, s));
     assert_true(slice_eq(format.owner, SLICE_LIT("belfry")));
