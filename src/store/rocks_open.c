@@ -17,6 +17,7 @@
 #define INFO_LOG_FATAL 4
 #define TIER_BLOCK_CACHE 1
 #define TIER_PERSISTED 2
+#define IN_MEMTABLE "rocksdb.num-entries-active-mem-table"
 
 enum err rocks_err(struct errbuf *e, char *message, const char *what)
 {
@@ -422,27 +423,33 @@ enum err rocks_base_put_applied(const struct rocks_base *b,
 
 static uint64_t in_memtables(const struct rocks_base *b)
 {
-    return rocks_base_property(b, "rocksdb.num-entries-active-mem-table") +
+    return rocks_base_property(b, IN_MEMTABLE) +
            rocks_base_property(b, "rocksdb.num-entries-imm-mem-tables");
+}
+
+/* With nothing of its family in a memtable, meta/applied is written as it is:
+ * what flushes it flushes the rest as well. */
+static enum err touch_applied(const struct rocks_base *b, struct errbuf *e)
+{
+    struct rec_applied applied;
+    uint64_t n = 0;
+    rocksdb_property_int_cf(b->db, b->cfs[FAMILY_META], IN_MEMTABLE, &n);
+    if (n > 0)
+        return ERR_OK;
+    enum err rc = rocks_base_applied(b, false, &applied, e);
+    return rc == ERR_OK ? rocks_base_put_applied(b, &applied, e) : rc;
 }
 
 enum err rocks_base_flush(const struct rocks_base *b, struct errbuf *e)
 {
-    struct key k, end;
-    struct rec_applied applied;
     if (in_memtables(b) == 0)
         return ERR_OK;
-    /* Written as it is: if it is in no memtable, nothing is flushed. */
-    enum err rc = rocks_base_applied(b, false, &applied, e);
-    if (rc == ERR_OK)
-        rc = rocks_base_put_applied(b, &applied, e);
+    enum err rc = touch_applied(b, e);
     if (rc != ERR_OK)
         return rc;
-    key_meta(&k, SLICE_LIT("applied"));
-    key_next(&end, key_slice(&k));
-    rocksdb_compact_range_cf(b->db, b->cfs[FAMILY_META], k.bytes, k.len,
-                             end.bytes, end.len); /* fact 1 */
-    uint64_t left = in_memtables(b); /* that call returns nothing */
+    rocksdb_column_family_handle_t *meta = b->cfs[FAMILY_META];
+    rocksdb_compact_range_cf(b->db, meta, NULL, 0, NULL, 0); /* fact 1 */
+    uint64_t left = in_memtables(b); /* the call returns nothing */
     if (left > 0)
         rc = err_set(e, ERR_IO, "flushing the base left %llu changes in memory",
                      (unsigned long long)left);
