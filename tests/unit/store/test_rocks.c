@@ -213,16 +213,17 @@ static void another_format_is_refused(void **state)
 }
 
 /* Calls of fsync() for this directory, and which of them fails. */
-static char watched[96];
-static unsigned watched_syncs, watched_fails;
+static const char *_Atomic watched;
+static _Atomic unsigned watched_syncs, watched_fails;
 
 /* In place of the system's. */
 int fsync(int fd)
 {
     char link[64], path[512] = "";
+    const char *dir = watched;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    if (readlink(link, path, sizeof(path) - 1) > 0 &&
-        strcmp(path, watched) == 0) {
+    if (dir != NULL && readlink(link, path, sizeof(path) - 1) > 0 &&
+        strcmp(path, dir) == 0) {
         if (++watched_syncs == watched_fails) {
             errno = EIO;
             return -1;
@@ -235,20 +236,22 @@ static void the_names_of_new_directories_are_synced(void **state)
 {
     struct place *p = *state;
     struct outcome o;
-    char dir[96], copy[160];
-    snprintf(watched, sizeof(watched), "%s", p->dir);
+    char dir[96], backups[96], copy[160];
+    watched = p->dir;
     snprintf(dir, sizeof(dir), "%s/data/", p->dir);
     p->o.dir = dir;
     watched_syncs = 0;
     load(p);
     assert_true(watched_syncs > 0);
-    snprintf(watched, sizeof(watched), "%s/backups", p->dir);
-    assert_int_equal(mkdir(watched, 0700), 0);
-    snprintf(copy, sizeof(copy), "%s/monday", watched);
+    snprintf(backups, sizeof(backups), "%s/backups", p->dir);
+    watched = backups;
+    assert_int_equal(mkdir(backups, 0700), 0);
+    snprintf(copy, sizeof(copy), "%s/monday", backups);
     watched_syncs = 0;
     back_up(p, copy, &o);
     assert_int_equal(o.rc, ERR_OK);
     assert_true(watched_syncs > 0);
+    watched = NULL;
     store_close(&p->s);
     p->o.dir = p->dir;
 }
@@ -263,7 +266,7 @@ static void names_that_a_start_did_not_sync_are_synced_by_the_next(void **state)
     snprintf(dir, sizeof(dir), "%s/data", p->dir);
     p->o.dir = dir;
     for (unsigned i = 0; i < 2; i++) { /* data; behind data/belfry, data/log */
-        snprintf(watched, sizeof(watched), "%s", i == 0 ? p->dir : dir);
+        watched = i == 0 ? p->dir : dir;
         watched_syncs = 0;
         watched_fails = 1 + i;
         assert_int_equal(store_open(&p->s, &p->o, &e), ERR_IO);
@@ -273,6 +276,7 @@ static void names_that_a_start_did_not_sync_are_synced_by_the_next(void **state)
         store_abandon(&p->s);
         remove_tree(dir);
     }
+    watched = NULL;
     p->o.dir = p->dir;
 }
 
