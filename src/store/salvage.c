@@ -328,7 +328,7 @@ static enum err open_mended(struct salvage *s, struct errbuf *e)
     return open_damaged(&s->from, s->base, e);
 }
 
-static enum err salvage_base(struct salvage *s, uint64_t *applied,
+static enum err salvage_base(struct salvage *s, struct rec_applied *applied,
                              struct errbuf *e)
 {
     enum err rc = go_on_with_whole(s, s->base, e);
@@ -354,7 +354,7 @@ static enum err salvage_base(struct salvage *s, uint64_t *applied,
     } else {
         tell(s, "base: every row can be read");
     }
-    rc = rocks_base_sure(&s->from, applied, e);
+    rc = rocks_base_applied(&s->from, true, applied, e);
     rocks_base_close(&s->from);
     return rc;
 }
@@ -439,11 +439,37 @@ static void tell_no_base(const struct salvage *s, uint64_t log_first)
              (unsigned long long)log_first);
 }
 
+/* Of what it is not sure to have the log says nothing more. */
+static enum err believe_base(struct salvage *s, struct rec_applied *applied,
+                             struct errbuf *e)
+{
+    const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
+                                         false};
+    struct rocks_base b;
+    uint64_t sure = applied->index - applied->unsure;
+    if (applied->unsure == 0)
+        return ERR_OK;
+    tell(s,
+         "base: taken at its word up to index %llu; from %llu on it may lack "
+         "changes that the log does not have either",
+         (unsigned long long)applied->index, (unsigned long long)sure + 1);
+    applied->unsure = 0;
+    enum err rc = rocks_base_open(&b, s->base, &o, e);
+    if (rc != ERR_OK)
+        return rc;
+    rc = rocks_base_put_applied(&b, applied, e);
+    if (rc == ERR_OK)
+        rc = rocks_base_flush(&b, e);
+    rocks_base_close(&b);
+    return rc;
+}
+
 /* Damage behind the base's end leaves what is before it. Damage below that end
  * is no loss: the base has it, and what follows is good. */
-static enum err salvage_log(struct salvage *s, uint64_t applied,
+static enum err salvage_log(struct salvage *s, struct rec_applied *applied,
                             struct errbuf *e)
 {
+    uint64_t end = applied->index, sure = end - applied->unsure;
     struct log_check check = {0};
     enum err rc = go_on_with_whole(s, s->log, e);
     if (rc != ERR_OK)
@@ -456,19 +482,25 @@ static enum err salvage_log(struct salvage *s, uint64_t applied,
     bool readable = (rc == ERR_OK || rc == ERR_CORRUPT) && !empty;
     if (!s->has_base && readable)
         tell_no_base(s, check.first);
-    if (readable && check.last >= applied && check.first <= applied + 1)
+    bool meets = readable && check.last >= end && check.first <= end + 1;
+    if (!meets || check.first > sure + 1) {
+        rc = believe_base(s, applied, e);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    if (meets)
         return keep_beginning(s, e);
     if (readable && check.damaged_index == 0 && s->has_base)
         tell(s, "log: the base ends at index %llu, so they do not meet",
-             (unsigned long long)applied);
-    return begin_log(s, applied + 1, e);
+             (unsigned long long)end);
+    return begin_log(s, end + 1, e);
 }
 
 enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
                          struct errbuf *e)
 {
     struct salvage s = {.dir = dir, .tell = told, .ud = ud};
-    uint64_t applied = 0;
+    struct rec_applied applied = {.index = 0};
     int lock_fd = -1;
     enum err rc;
     if (strlen(dir) >= ROCKS_PATH_MAX)
@@ -485,7 +517,7 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
     if (rc == ERR_OK)
         rc = salvage_base(&s, &applied, e);
     if (rc == ERR_OK)
-        rc = salvage_log(&s, applied, e);
+        rc = salvage_log(&s, &applied, e);
     if (rc == ERR_OK)
         rc = rocks_witness_forget(dir, e);
     if (rc == ERR_OK)

@@ -465,6 +465,82 @@ static void damage_below_the_end_of_the_base_costs_nothing(void **state)
     assert_int_equal(count_rows(p), ROWS + 101);
 }
 
+/* Killed after a flush that was RocksDB's own: what that brought to the disk is
+ * not sure to be all. */
+static void fill_unsure(struct place *p)
+{
+    char *message = NULL, path[96];
+    struct rec_applied applied;
+    load(p);
+    for (unsigned i = 0; i < 100; i++) {
+        put(p, i, i + 1, true);
+        commit(p);
+    }
+    wait_durable(p);
+    wait_applied(p);
+    const struct rocks_base *base = &rocks_of(p->s->b)->base;
+    rocksdb_checkpoint_t *c =
+        rocksdb_checkpoint_object_create(base->db, &message);
+    assert_null(message);
+    snprintf(path, sizeof(path), "%s.flush", p->dir);
+    rocksdb_checkpoint_create(c, path, 0, &message);
+    assert_null(message);
+    rocksdb_checkpoint_object_destroy(c);
+    remove_tree(path);
+    assert_int_equal(rocks_base_applied(base, true, &applied, NULL), ERR_OK);
+    assert_true(applied.unsure > 0);
+    for (unsigned i = 100; i < 150; i++) {
+        put(p, i, i + 1, true);
+        commit(p);
+    }
+    wait_durable(p);
+    store_abandon(&p->s);
+}
+
+static void an_unsure_base_is_made_up_for_by_the_log(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct told told = {0};
+    fill_unsure(p);
+    verified(p->dir, &n);
+    assert_true(n.replay >= 150);
+    salvaged(p, &told); /* nothing is wrong */
+    load(p);
+    assert_int_equal(count_rows(p), 150);
+}
+
+/* A record of those that it may lack is damaged: there is no other word. */
+static void an_unsure_base_is_believed_without_the_log(void **state)
+{
+    struct place *p = *state;
+    struct told told = {0};
+    char log[96], path[512];
+    p->o.log_segment_bytes = 8 << 20;
+    fill_unsure(p);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    find_file(log, ".seg", path, sizeof(path));
+    damage(path, 8192 + 44, 8);
+    salvaged(p, &told);
+    assert_non_null(strstr(told.text, "at its word"));
+    load(p);
+    assert_int_equal(count_rows(p), 150);
+}
+
+static void an_unsure_base_outlives_the_log(void **state)
+{
+    struct place *p = *state;
+    struct told told = {0};
+    char log[96];
+    fill_unsure(p);
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    remove_tree(log);
+    salvaged(p, &told);
+    assert_non_null(strstr(told.text, "at its word"));
+    load(p);
+    assert_int_equal(count_rows(p), 100);
+}
+
 static void what_was_salvaged_can_be_salvaged_again(void **state)
 {
     struct place *p = *state;
@@ -710,6 +786,9 @@ int main(void)
         TEST(a_log_from_the_first_index_on_is_everything),
         TEST(a_damaged_log_keeps_its_good_beginning),
         TEST(damage_below_the_end_of_the_base_costs_nothing),
+        TEST(an_unsure_base_is_made_up_for_by_the_log),
+        TEST(an_unsure_base_is_believed_without_the_log),
+        TEST(an_unsure_base_outlives_the_log),
         TEST(what_was_salvaged_can_be_salvaged_again),
         TEST(data_of_another_format_are_not_salvaged),
         TEST(an_entry_that_cannot_be_read_is_named),
