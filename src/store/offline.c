@@ -20,7 +20,7 @@ struct offline {
     struct manifest_cut cut;
     bool has_base; /* if not, nothing was applied: the log has everything */
     struct rocks_base base;
-    uint64_t applied;
+    struct rec_applied applied;
 };
 
 const char *offline_hex(struct slice s)
@@ -64,7 +64,7 @@ enum err offline_open(struct offline **out, const char *dir, struct errbuf *e)
     if (rc == ERR_OK && o->has_base && o->cut.bytes == 0)
         rc = rocks_base_open(&o->base, path, &bo, e);
     if (rc == ERR_OK && o->has_base)
-        rc = rocks_base_sure(&o->base, &o->applied, e);
+        rc = rocks_base_applied(&o->base, true, &o->applied, e);
     if (rc != ERR_OK) {
         /* What cannot be opened although it is there is damaged. */
         rc = rc == ERR_IO ? ERR_CORRUPT : rc;
@@ -98,7 +98,7 @@ const struct manifest_cut *offline_cut(const struct offline *o)
 
 uint64_t offline_applied(const struct offline *o)
 {
-    return o->applied;
+    return applied_sure(&o->applied);
 }
 
 enum err offline_rows(struct offline *o, enum family f, offline_row_fn fn,
@@ -198,8 +198,8 @@ static enum err verify_entry(const struct log_record *rec, void *ud,
     return rc;
 }
 
-static enum err verify_log(const char *dir, struct offline_count *n,
-                           struct errbuf *e)
+static enum err verify_log(const char *dir, uint64_t base_end,
+                           struct offline_count *n, struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 16];
     struct log_check check = {0};
@@ -212,11 +212,11 @@ static enum err verify_log(const char *dir, struct offline_count *n,
     n->tail_records = check.tail_records;
     if (rc != ERR_OK)
         return rc;
-    if (check.last < n->applied)
+    if (check.last < base_end)
         return err_set(e, ERR_CORRUPT,
-                       "the base holds everything up to index %llu, but the "
-                       "log ends at %llu: it was deleted or rolled back",
-                       (unsigned long long)n->applied,
+                       "the base comes up to index %llu, but the log ends at "
+                       "%llu: it was deleted or rolled back",
+                       (unsigned long long)base_end,
                        (unsigned long long)check.last);
     rc = rocks_witness_read(dir, &witness, e);
     if (rc == ERR_OK)
@@ -242,12 +242,12 @@ enum err offline_verify(const char *dir, struct offline_count *out,
     rc = offline_open(&o, dir, e);
     if (rc != ERR_OK)
         return rc;
-    out->applied = o->applied;
+    out->applied = applied_sure(&o->applied);
     out->cut = o->cut;
     for (int f = 0; f < FAMILIES && rc == ERR_OK; f++)
         rc = offline_rows(o, (enum family)f, verify_row, out, e);
     if (rc == ERR_OK)
-        rc = verify_log(dir, out, e);
+        rc = verify_log(dir, o->applied.index, out, e);
     offline_close(&o);
     return rc;
 }

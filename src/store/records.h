@@ -38,4 +38,10 @@ STORE_RECORDS(RECORD)
 STORE_RECORDS2(RECORD2)
 /* clang-format on */
 
+/* Up to here the base has everything on the disk. */
+static inline uint64_t applied_sure(const struct rec_applied *a)
+{
+    return a->index - a->unsure;
+}
+
 #endif

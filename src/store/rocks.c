@@ -3,9 +3,9 @@
  * The happy path of a start:
  *  1. Claim the directory: its marker, its lock.
  *  2. Cut off what a power cut tore at the end of RocksDB's MANIFEST
- *     (rocks_manifest.h). Open the base, read the applied index: nothing is in
- * memtables yet, so it is the flushed one. A new directory has no base
- * (rocks_create.c), and the index is 0.
+ *     (rocks_manifest.h). Open the base, read up to which index it is sure to
+ *     have everything. A new directory has no base (rocks_create.c), and the
+ *     index is 0.
  *  3. Open the log and look at what lies behind that index; store_load_step()
  *     replays it.
  *
@@ -139,8 +139,8 @@ static enum err check_gap(struct rocks *r, uint64_t applied, uint64_t sure,
 {
     if (r->found.last < applied)
         return err_set(e, ERR_CORRUPT,
-                       "the base holds everything up to index %llu, but the "
-                       "log ends at %llu: it was deleted or rolled back",
+                       "the base comes up to index %llu, but the log ends at "
+                       "%llu: it was deleted or rolled back",
                        (unsigned long long)applied,
                        (unsigned long long)r->found.last);
     if (r->found.first > sure + 1)
@@ -463,7 +463,7 @@ enum err store_open(struct store **out, const struct store_options *o,
         rc = rocks_base_applied(&r->base, true, &applied, e);
     if (rc != ERR_OK)
         goto out;
-    uint64_t sure = applied.index - applied.unsure;
+    uint64_t sure = applied_sure(&applied);
     atomic_store(&r->applied_index, sure);
     atomic_store(&r->flushed_index, sure);
     rc = open_log(r, applied.index, sure, e);

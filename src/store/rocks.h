@@ -175,23 +175,21 @@ MUST_USE enum err rocks_base_open(struct rocks_base *b, const char *path,
 void rocks_base_close(struct rocks_base *b);
 const rocksdb_options_t *rocks_base_options_of(const struct rocks_base *b,
                                                enum family f);
-/* meta/applied, on the disk or in memory; zeroes if there is none. The index up
- * to which the disk holds everything for certain. */
+/* meta/applied, on the disk or in memory; zeroes if there is none. */
 MUST_USE enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
                                      struct rec_applied *applied,
                                      struct errbuf *e);
-MUST_USE enum err rocks_base_sure(const struct rocks_base *b, uint64_t *index,
-                                  struct errbuf *e);
 #define ROCKS_APPLIED_MAX 24 /* bytes of it */
-MUST_USE enum err rocks_base_put_applied(const struct rocks_base *b,
-                                         const struct rec_applied *applied,
-                                         struct errbuf *e);
 /* The sum of a property of RocksDB over all families. */
 uint64_t rocks_base_property(const struct rocks_base *b, const char *name);
 /* Has RocksDB met an error of its own since it was opened? */
 bool rocks_base_failed(const struct rocks_base *b);
 /* Flush what is in memtables. [applier], if there is one: fact 7. */
 MUST_USE enum err rocks_base_flush(const struct rocks_base *b,
+                                   struct errbuf *e);
+/* With nothing in memtables: have the disk say this. */
+MUST_USE enum err rocks_base_vouch(const struct rocks_base *b,
+                                   const struct rec_applied *applied,
                                    struct errbuf *e);
 /* Open <dir>/base for r, from here on seen by all threads. */
 MUST_USE enum err rocks_base_begin(struct rocks *r, struct errbuf *e);

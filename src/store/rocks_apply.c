@@ -297,15 +297,14 @@ static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
 /* First the rows, then the word that they are there. */
 static enum err flush_base(struct rocks *r, struct errbuf *e)
 {
-    struct rec_applied applied = {.index = atomic_load(&r->applied_index)};
-    uint64_t sure = 0;
+    const struct rec_applied all = {.index = atomic_load(&r->applied_index)};
+    struct rec_applied said;
     enum err rc = rocks_base_flush(&r->base, e);
     if (rc == ERR_OK)
-        rc = rocks_base_sure(&r->base, &sure, e);
-    if (rc != ERR_OK || sure == applied.index)
+        rc = rocks_base_applied(&r->base, true, &said, e);
+    if (rc != ERR_OK || applied_sure(&said) == all.index)
         return rc;
-    rc = rocks_base_put_applied(&r->base, &applied, e);
-    return rc == ERR_OK ? rocks_base_flush(&r->base, e) : rc;
+    return rocks_base_vouch(&r->base, &all, e);
 }
 
 static enum err flush_for(struct rocks *r, struct errbuf *e)
@@ -496,6 +495,8 @@ static bool apply_one(struct rocks *r, const struct generation *g)
         check_stuck(r, rc, &e);
     } else {
         r->refused_since_ms = 0;
+        if (r->unflushed_bytes > 0)
+            flush(r); /* then the log can let go of that */
     }
     tell_once(&r->apply_fault, rc, &e, "applying to the base");
 #ifdef BELFRY_SABOTAGE_DROP_REFUSED

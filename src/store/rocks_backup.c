@@ -103,7 +103,10 @@ static enum err applied_of(struct rocks_backup *b, const char *path,
     enum err rc = rocks_base_open(&base, path, &o, &b->e);
     if (rc != ERR_OK)
         return rc;
-    rc = rocks_base_sure(&base, index, &b->e);
+    struct rec_applied applied;
+    rc = rocks_base_applied(&base, true, &applied, &b->e);
+    if (rc == ERR_OK)
+        *index = applied_sure(&applied);
     rocks_base_close(&base);
     return rc;
 }

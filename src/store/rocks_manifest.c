@@ -316,7 +316,8 @@ static enum err open_without(const char *dir, const struct manifest *m,
     return rc == ERR_OK ? rocks_base_open(b, look, &o, e) : rc;
 }
 
-static enum err log_goes_on(const char *dir, uint64_t applied, struct errbuf *e)
+static enum err log_goes_on(const char *dir, const struct rec_applied *applied,
+                            struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 32];
     struct log_check found;
@@ -324,18 +325,19 @@ static enum err log_goes_on(const char *dir, uint64_t applied, struct errbuf *e)
     enum err rc = log_verify(path, &found, NULL, NULL, e);
     if (rc != ERR_OK)
         return rc;
-    if (found.first > applied + 1 || found.last < applied)
+    if (found.first > applied_sure(applied) + 1 || found.last < applied->index)
         return err_set(e, ERR_CORRUPT,
                        "the base would end at index %" PRIu64
                        ", and the log, from %" PRIu64 " to %" PRIu64
                        ", does not go on there",
-                       applied, found.first, found.last);
+                       applied->index, found.first, found.last);
     return ERR_OK;
 }
 
 static enum err look(const char *dir, struct manifest *m, struct rocks_base *b,
                      struct manifest_cut *cut, struct errbuf *e)
 {
+    struct rec_applied applied = {.index = 0};
     memset(b, 0, sizeof(*b));
     *cut = (struct manifest_cut){.bytes = 0};
     rocks_manifest_forget(dir); /* a crash may have left it */
@@ -350,9 +352,10 @@ static enum err look(const char *dir, struct manifest *m, struct rocks_base *b,
     cut->at = m->scan.end;
     rc = open_without(dir, m, cut->name, b, e);
     if (rc == ERR_OK)
-        rc = rocks_base_sure(b, &cut->applied, e);
+        rc = rocks_base_applied(b, true, &applied, e);
     if (rc == ERR_OK)
-        rc = log_goes_on(dir, cut->applied, e);
+        rc = log_goes_on(dir, &applied, e);
+    cut->applied = applied_sure(&applied);
     if (rc == ERR_OK) {
         cut->bytes = m->content.len - m->scan.end;
         return ERR_OK;

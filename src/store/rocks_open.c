@@ -17,7 +17,6 @@
 #define INFO_LOG_FATAL 4
 #define TIER_BLOCK_CACHE 1
 #define TIER_PERSISTED 2
-#define IN_MEMTABLE "rocksdb.num-entries-active-mem-table"
 
 enum err rocks_err(struct errbuf *e, char *message, const char *what)
 {
@@ -376,16 +375,6 @@ enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
     return ok ? ERR_OK : err_set(e, ERR_CORRUPT, "family meta, key applied");
 }
 
-enum err rocks_base_sure(const struct rocks_base *b, uint64_t *index,
-                         struct errbuf *e)
-{
-    struct rec_applied applied;
-    enum err rc = rocks_base_applied(b, true, &applied, e);
-    if (rc == ERR_OK)
-        *index = applied.index - applied.unsure;
-    return rc;
-}
-
 uint64_t rocks_base_property(const struct rocks_base *b, const char *name)
 {
     uint64_t sum = 0;
@@ -404,56 +393,41 @@ bool rocks_base_failed(const struct rocks_base *b)
            n > 0;
 }
 
-enum err rocks_base_put_applied(const struct rocks_base *b,
-                                const struct rec_applied *applied,
-                                struct errbuf *e)
+enum err rocks_base_flush(const struct rocks_base *b, struct errbuf *e)
+{
+    static const char *const properties[] = {
+        "rocksdb.num-entries-active-mem-table",
+        "rocksdb.num-entries-imm-mem-tables"};
+    rocksdb_column_family_handle_t *meta = b->cfs[FAMILY_META];
+    uint64_t left = 0;
+    /* Fact 1. It returns nothing. */
+    rocksdb_compact_range_cf(b->db, meta, NULL, 0, NULL, 0);
+    for (size_t i = 0; i < ARRAY_LEN(properties); i++)
+        left += rocks_base_property(b, properties[i]);
+    if (left == 0)
+        return ERR_OK;
+    return err_set(e, ERR_IO, "flushing the base left %llu changes in memory",
+                   (unsigned long long)left);
+}
+
+enum err rocks_base_vouch(const struct rocks_base *b,
+                          const struct rec_applied *applied, struct errbuf *e)
 {
     char value[ROCKS_APPLIED_MAX], *message = NULL;
     size_t len = (size_t)(rec_applied_encode(applied, value) - value);
+    rocksdb_column_family_handle_t *meta = b->cfs[FAMILY_META];
     struct key k;
     key_meta(&k, SLICE_LIT("applied"));
     rocksdb_writeoptions_t *wo = rocksdb_writeoptions_create();
+    rocksdb_flushoptions_t *fo = rocksdb_flushoptions_create();
     rocksdb_writeoptions_disable_WAL(wo, 1);
-    rocksdb_put_cf(b->db, wo, b->cfs[FAMILY_META], k.bytes, k.len, value, len,
-                   &message);
+    rocksdb_put_cf(b->db, wo, meta, k.bytes, k.len, value, len, &message);
+    if (message == NULL) /* no other family has anything to flush */
+        rocksdb_flush_cf(b->db, fo, meta, &message);
+    rocksdb_flushoptions_destroy(fo);
     rocksdb_writeoptions_destroy(wo);
     return message == NULL ? ERR_OK
                            : rocks_err(e, message, "family meta, key applied");
-}
-
-static uint64_t in_memtables(const struct rocks_base *b)
-{
-    return rocks_base_property(b, IN_MEMTABLE) +
-           rocks_base_property(b, "rocksdb.num-entries-imm-mem-tables");
-}
-
-/* With nothing of its family in a memtable, meta/applied is written as it is:
- * what flushes it flushes the rest as well. */
-static enum err touch_applied(const struct rocks_base *b, struct errbuf *e)
-{
-    struct rec_applied applied;
-    uint64_t n = 0;
-    rocksdb_property_int_cf(b->db, b->cfs[FAMILY_META], IN_MEMTABLE, &n);
-    if (n > 0)
-        return ERR_OK;
-    enum err rc = rocks_base_applied(b, false, &applied, e);
-    return rc == ERR_OK ? rocks_base_put_applied(b, &applied, e) : rc;
-}
-
-enum err rocks_base_flush(const struct rocks_base *b, struct errbuf *e)
-{
-    if (in_memtables(b) == 0)
-        return ERR_OK;
-    enum err rc = touch_applied(b, e);
-    if (rc != ERR_OK)
-        return rc;
-    rocksdb_column_family_handle_t *meta = b->cfs[FAMILY_META];
-    rocksdb_compact_range_cf(b->db, meta, NULL, 0, NULL, 0); /* fact 1 */
-    uint64_t left = in_memtables(b); /* the call returns nothing */
-    if (left > 0)
-        rc = err_set(e, ERR_IO, "flushing the base left %llu changes in memory",
-                     (unsigned long long)left);
-    return rc;
 }
 
 /* --- the directory ------------------------------------------------------- */

@@ -9,7 +9,8 @@
  *     (log_salvage()).
  *  4. Log and base must meet: one that is damaged or ends before the base does,
  *     or begins behind it, is set aside, and a new one starts where the base
- *     ends, with the records of the old one from there on that can be read.
+ *     ends, with the records of the old one from there on that can be read; or
+ *     where the base is no longer sure, if the old one has all of that.
  *  5. Rows of jobs that are lost are dropped (orphans.c).
  *
  * A new base or log is <part>.new while it is made, then <part>.whole until the
@@ -398,7 +399,9 @@ static enum err begin_log(struct salvage *s, uint64_t first, struct errbuf *e)
         rc = replace(s->log, aside, sizeof(aside), e);
     if (rc != ERR_OK)
         return rc;
-    tell(s, "log: a new one begins at index %llu, where the base ends",
+    tell(s,
+         "log: a new one begins at index %llu, behind what the base is sure to "
+         "have",
          (unsigned long long)first);
     if (old)
         tell(s, "log: %llu records from there on were kept; the old one is %s",
@@ -439,37 +442,47 @@ static void tell_no_base(const struct salvage *s, uint64_t log_first)
              (unsigned long long)log_first);
 }
 
-/* Of what it is not sure to have the log says nothing more. */
-static enum err believe_base(struct salvage *s, struct rec_applied *applied,
-                             struct errbuf *e)
+/* The log has everything from `from` on: what the base may lack before is lost.
+ */
+static enum err believe_base(struct salvage *s, struct rec_applied applied,
+                             uint64_t from, struct errbuf *e)
 {
     const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
                                          false};
     struct rocks_base b;
-    uint64_t sure = applied->index - applied->unsure;
-    if (applied->unsure == 0)
+    uint64_t sure = applied_sure(&applied);
+    if (from <= sure + 1)
         return ERR_OK;
     tell(s,
-         "base: taken at its word up to index %llu; from %llu on it may lack "
-         "changes that the log does not have either",
-         (unsigned long long)applied->index, (unsigned long long)sure + 1);
-    applied->unsure = 0;
+         "base: taken at its word up to index %llu: it may lack changes from "
+         "%llu on, which the log does not have either",
+         (unsigned long long)from - 1, (unsigned long long)sure + 1);
+    applied.unsure = applied.index + 1 - from;
     enum err rc = rocks_base_open(&b, s->base, &o, e);
     if (rc != ERR_OK)
         return rc;
-    rc = rocks_base_put_applied(&b, applied, e);
-    if (rc == ERR_OK)
-        rc = rocks_base_flush(&b, e);
+    rc = rocks_base_vouch(&b, &applied, e);
     rocks_base_close(&b);
     return rc;
 }
 
+static enum err pass(const struct log_record *rec, void *ud, struct errbuf *e)
+{
+    (void)rec;
+    (void)ud;
+    (void)e;
+    return ERR_OK;
+}
+
 /* Damage behind the base's end leaves what is before it. Damage below that end
- * is no loss: the base has it, and what follows is good. */
-static enum err salvage_log(struct salvage *s, struct rec_applied *applied,
+ * is no loss: the base has it, and what follows is good. What it is not sure to
+ * have it is given by the log, if that can be read from there to the end of the
+ * base. */
+static enum err salvage_log(struct salvage *s, struct rec_applied applied,
                             struct errbuf *e)
 {
-    uint64_t end = applied->index, sure = end - applied->unsure;
+    uint64_t end = applied.index, sure = applied_sure(&applied), last = 0;
+    uint64_t from = end + 1; /* the log can be read from there on */
     struct log_check check = {0};
     enum err rc = go_on_with_whole(s, s->log, e);
     if (rc != ERR_OK)
@@ -483,17 +496,18 @@ static enum err salvage_log(struct salvage *s, struct rec_applied *applied,
     if (!s->has_base && readable)
         tell_no_base(s, check.first);
     bool meets = readable && check.last >= end && check.first <= end + 1;
-    if (!meets || check.first > sure + 1) {
-        rc = believe_base(s, applied, e);
-        if (rc != ERR_OK)
-            return rc;
-    }
     if (meets)
-        return keep_beginning(s, e);
-    if (readable && check.damaged_index == 0 && s->has_base)
+        from = check.first;
+    else if (readable && sure < end &&
+             log_rescue(s->log, sure + 1, &last, pass, NULL, e) == ERR_OK &&
+             last >= end)
+        from = sure + 1;
+    else if (readable && check.damaged_index == 0 && s->has_base)
         tell(s, "log: the base ends at index %llu, so they do not meet",
              (unsigned long long)end);
-    return begin_log(s, end + 1, e);
+    rc = meets ? keep_beginning(s, e) : begin_log(s, from, e);
+    /* Last, because it cannot be taken back. */
+    return rc == ERR_OK ? believe_base(s, applied, from, e) : rc;
 }
 
 enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
@@ -517,7 +531,7 @@ enum err offline_salvage(const char *dir, offline_tell_fn told, void *ud,
     if (rc == ERR_OK)
         rc = salvage_base(&s, &applied, e);
     if (rc == ERR_OK)
-        rc = salvage_log(&s, &applied, e);
+        rc = salvage_log(&s, applied, e);
     if (rc == ERR_OK)
         rc = rocks_witness_forget(dir, e);
     if (rc == ERR_OK)

@@ -510,17 +510,39 @@ static void an_unsure_base_is_made_up_for_by_the_log(void **state)
     assert_int_equal(count_rows(p), 150);
 }
 
+static void damage_first_record(struct place *p)
+{
+    char log[96], path[512];
+    snprintf(log, sizeof(log), "%s/log", p->dir);
+    find_file(log, ".seg", path, sizeof(path));
+    damage(path, 8192 + 44, 8);
+}
+
+static void damage_below_what_is_sure_leaves_the_log_its_say(void **state)
+{
+    struct place *p = *state;
+    struct told told = {0};
+    p->o.log_segment_bytes = 8 << 20;
+    load(p);
+    put(p, 1000, 1, true);
+    commit(p);
+    store_close(&p->s);
+    fill_unsure(p);
+    damage_first_record(p);
+    salvaged(p, &told);
+    assert_null(strstr(told.text, "at its word"));
+    load(p);
+    assert_int_equal(count_rows(p), 151);
+}
+
 /* A record of those that it may lack is damaged: there is no other word. */
 static void an_unsure_base_is_believed_without_the_log(void **state)
 {
     struct place *p = *state;
     struct told told = {0};
-    char log[96], path[512];
     p->o.log_segment_bytes = 8 << 20;
     fill_unsure(p);
-    snprintf(log, sizeof(log), "%s/log", p->dir);
-    find_file(log, ".seg", path, sizeof(path));
-    damage(path, 8192 + 44, 8);
+    damage_first_record(p);
     salvaged(p, &told);
     assert_non_null(strstr(told.text, "at its word"));
     load(p);
@@ -787,6 +809,7 @@ int main(void)
         TEST(a_damaged_log_keeps_its_good_beginning),
         TEST(damage_below_the_end_of_the_base_costs_nothing),
         TEST(an_unsure_base_is_made_up_for_by_the_log),
+        TEST(damage_below_what_is_sure_leaves_the_log_its_say),
         TEST(an_unsure_base_is_believed_without_the_log),
         TEST(an_unsure_base_outlives_the_log),
         TEST(what_was_salvaged_can_be_salvaged_again),
