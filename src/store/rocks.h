@@ -18,7 +18,9 @@
  * Facts on which this rests were measured on 7.8.3; those that one would not
  * expect:
  *  1. atomic_flush with rocksdb_flush_cf() flushes one family only. A manual
- *     compaction over a range that is in a memtable flushes all together.
+ *     compaction without bounds flushes all together first, whatever family it
+ *     is of, and then waits for those that are under way, unless its family has
+ *     no tables.
  *  2. The persisted read tier on meta/applied gives what is flushed, not what
  *     is in memory.
  *  3. RocksDB's own info log aborts the process on a full disk; at the level

@@ -263,8 +263,7 @@ static void no_message(char *message)
         fail_msg("%s", message);
 }
 
-/* As RocksDB flushes by itself, which is what a checkpoint makes it do; the
- * flush of rocks_base_flush() is followed by a compaction. */
+/* As RocksDB flushes by itself, which is what a checkpoint makes it do. */
 static struct rec_applied flush(struct place *p)
 {
     char path[96], *message = NULL;
