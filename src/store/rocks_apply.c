@@ -286,10 +286,12 @@ enum err rocks_check_room(struct rocks *r, uint64_t more, struct errbuf *e)
                    (unsigned long long)spare, (unsigned long long)need);
 }
 
-static enum err check_room(struct rocks *r, uint64_t more, struct errbuf *e)
+/* For a generation: while there is none, no new work is taken. */
+static enum err check_room(struct rocks *r, const struct generation *g,
+                           struct errbuf *e)
 {
     check_space(r);
-    enum err rc = rocks_check_room(r, more, e);
+    enum err rc = rocks_check_room(r, g->used, e);
     atomic_store(&r->no_room, rc != ERR_OK);
     return rc;
 }
@@ -309,7 +311,7 @@ static enum err flush_base(struct rocks *r, struct errbuf *e)
 
 static enum err flush_for(struct rocks *r, struct errbuf *e)
 {
-    enum err rc = check_room(r, 0, e);
+    enum err rc = rocks_check_room(r, 0, e);
     if (rc == ERR_OK && r->has_base) {
         go_inside(r);
         rc = flush_base(r, e);
@@ -484,7 +486,7 @@ static enum err make_base(struct rocks *r, struct errbuf *e)
 static bool apply_one(struct rocks *r, const struct generation *g)
 {
     struct errbuf e;
-    enum err rc = check_room(r, g->used, &e);
+    enum err rc = check_room(r, g, &e);
     if (rc == ERR_OK) {
         go_inside(r);
         if (!r->has_base)
