@@ -262,7 +262,9 @@ enum err unique_forget(struct engine *e, struct gather *g, uint64_t at_ms,
 /* --- idempotency --------------------------------------------------------- */
 
 /* Replies of requests with a key are filed in `done` by day, so that they fall
- * with their bucket; the row knows its exact time. Two days are looked at. */
+ * with their bucket; the row knows its exact time. Two days are looked at, the
+ * later one first: so the days must not go back with a clock that is corrected.
+ */
 static uint32_t idem_bucket(uint64_t until_ms)
 {
     uint64_t hours = (until_ms + HOUR_MS - 1) / HOUR_MS;
@@ -274,8 +276,9 @@ enum err idem_find(struct engine *e, struct gather *g, enum key_kind kind,
                    struct slice name, struct now now, struct slice *value,
                    struct errbuf *err)
 {
-    uint32_t first = (uint32_t)(now.wall_ms / HOUR_MS) / DAY_HOURS * DAY_HOURS;
-    uint32_t last = idem_bucket(now.wall_ms + e->config.idempotency_ms);
+    uint64_t at_ms = arrival_ms(e, now);
+    uint32_t first = (uint32_t)(at_ms / HOUR_MS) / DAY_HOURS * DAY_HOURS;
+    uint32_t last = idem_bucket(at_ms + e->config.idempotency_ms);
     enum err rc = ERR_NOTFOUND;
     for (uint32_t b = last; rc == ERR_NOTFOUND && b >= first && b > 0;
          b -= DAY_HOURS) {

@@ -95,7 +95,7 @@ void request_keep(struct engine *e, const struct add_params *p,
         buf_add(&ids, results[i].id.bytes, ID_LEN);
     struct rec_add_reply r = {.request = hash_of(e, p),
                               .until_ms =
-                                  now.wall_ms + e->config.idempotency_ms,
+                                  arrival_ms(e, now) + e->config.idempotency_ms,
                               .ids = buf_slice(&ids)};
     rec_add_reply_encode(
         &r, idem_put(e, at.kind, at.name, r.until_ms, rec_add_reply_size(&r)));

@@ -385,6 +385,27 @@ static void many_of_one_request_are_not_looked_at_again(void **state)
         assert_true(id_eq(&first[i].id, &again[i].id));
 }
 
+/* Replies are filed by day. */
+static void
+a_clock_that_is_put_back_over_midnight_makes_no_second_job(void **state)
+{
+    struct rig *r = *state;
+    const uint64_t day = 86400000;
+    static const struct job_options none;
+    struct slice text = SLICE_LIT("x");
+    struct add_result first, again;
+    struct add_params p = {.queue = SLICE_LIT("q"),
+                           .payloads = &text,
+                           .n = 1,
+                           .idempotency = SLICE_LIT("r"),
+                           .options = &none};
+    r->now.wall_ms = (r->now.wall_ms / day + 1) * day + 1000;
+    assert_int_equal(rig_try_add(r, &p, &first), ERR_OK);
+    r->now.wall_ms -= 5000;
+    assert_int_equal(rig_try_add(r, &p, &again), ERR_OK);
+    assert_true(id_eq(&first.id, &again.id));
+}
+
 #define PARTS 5
 #define PART 3
 #define ALL ((uint32_t)(PARTS * PART))
@@ -595,6 +616,7 @@ static void words_that_collide_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_clock_that_is_put_back_over_midnight_makes_no_second_job),
         TEST(a_unique_key_returns_the_job_that_has_it),
         TEST(a_key_of_waiting_jobs_is_let_go_at_the_first_lease),
         TEST(a_key_with_a_time_outlives_its_job),
