@@ -391,18 +391,11 @@ a_clock_that_is_put_back_over_midnight_makes_no_second_job(void **state)
 {
     struct rig *r = *state;
     const uint64_t day = 86400000;
-    static const struct job_options none;
-    struct slice text = SLICE_LIT("x");
     struct add_result first, again;
-    struct add_params p = {.queue = SLICE_LIT("q"),
-                           .payloads = &text,
-                           .n = 1,
-                           .idempotency = SLICE_LIT("r"),
-                           .options = &none};
     r->now.wall_ms = (r->now.wall_ms / day + 1) * day + 1000;
-    assert_int_equal(rig_try_add(r, &p, &first), ERR_OK);
+    assert_int_equal(add_idem(r, "x", "k", &first), ERR_OK);
     r->now.wall_ms -= 5000;
-    assert_int_equal(rig_try_add(r, &p, &again), ERR_OK);
+    assert_int_equal(add_idem(r, "x", "k", &again), ERR_OK);
     assert_true(id_eq(&first.id, &again.id));
 }
 
