@@ -271,14 +271,18 @@ static uint32_t idem_bucket(uint64_t until_ms)
     return (uint32_t)((hours + DAY_HOURS - 1) / DAY_HOURS * DAY_HOURS);
 }
 
+uint64_t idem_until(struct engine *e, struct now now)
+{
+    return arrival_ms(e, now) + e->config.idempotency_ms;
+}
+
 /* The row for this key, if there is one: its value. */
 enum err idem_find(struct engine *e, struct gather *g, enum key_kind kind,
                    struct slice name, struct now now, struct slice *value,
                    struct errbuf *err)
 {
-    uint64_t at_ms = arrival_ms(e, now);
-    uint32_t first = (uint32_t)(at_ms / HOUR_MS) / DAY_HOURS * DAY_HOURS;
-    uint32_t last = idem_bucket(at_ms + e->config.idempotency_ms);
+    uint32_t first = (uint32_t)(now.wall_ms / HOUR_MS) / DAY_HOURS * DAY_HOURS;
+    uint32_t last = idem_bucket(idem_until(e, now));
     enum err rc = ERR_NOTFOUND;
     for (uint32_t b = last; rc == ERR_NOTFOUND && b >= first && b > 0;
          b -= DAY_HOURS) {

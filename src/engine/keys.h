@@ -36,7 +36,9 @@ void unique_put(struct engine *e, uint32_t scope, const struct queue *q,
                 struct slice unique, const struct id *id, uint64_t until_ms);
 MUST_USE enum err alias_check(struct slice name, struct errbuf *err);
 void alias_put(struct engine *e, struct slice name, const struct id *id);
-/* Replies of requests with an idempotency key, filed until `until_ms`. */
+/* Replies of requests with an idempotency key, filed until `until_ms`: a
+ * request that comes now, until idem_until(). */
+uint64_t idem_until(struct engine *e, struct now now);
 MUST_USE enum err idem_find(struct engine *e, struct gather *g,
                             enum key_kind kind, struct slice name,
                             struct now now, struct slice *value,

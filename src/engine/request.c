@@ -94,8 +94,7 @@ void request_keep(struct engine *e, const struct add_params *p,
     for (uint32_t i = 0; i < p->n; i++)
         buf_add(&ids, results[i].id.bytes, ID_LEN);
     struct rec_add_reply r = {.request = hash_of(e, p),
-                              .until_ms =
-                                  arrival_ms(e, now) + e->config.idempotency_ms,
+                              .until_ms = idem_until(e, now),
                               .ids = buf_slice(&ids)};
     rec_add_reply_encode(
         &r, idem_put(e, at.kind, at.name, r.until_ms, rec_add_reply_size(&r)));

@@ -309,10 +309,9 @@ static void remember_request(struct engine *e, const struct lease_params *p,
                              struct slice tokens, struct now now)
 {
     struct rec_lease_reply r = {request_hash(p), tokens};
-    rec_lease_reply_encode(
-        &r, idem_put(e, KEY_LEASE, p->idempotency,
-                     arrival_ms(e, now) + e->config.idempotency_ms,
-                     rec_lease_reply_size(&r)));
+    rec_lease_reply_encode(&r, idem_put(e, KEY_LEASE, p->idempotency,
+                                        idem_until(e, now),
+                                        rec_lease_reply_size(&r)));
 }
 
 /* --- the operation ------------------------------------------------------- */

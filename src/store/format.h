@@ -23,9 +23,9 @@
  *   - `applied` is what meta/applied says in memory. Every write batch to the
  *     base contains exactly one generation and its last index, so the base in
  *     memory is always the state after some entry, never between two.
- *   - All families are flushed together (atomic_flush) by the applier. What
- * else comes to the disk makes some families later than `flushed` says
- *     (store/rocks_file.c; store/rocks.h, fact 7). Replay makes up for it.
+ *   - All families are flushed together (atomic_flush), by the applier. Some
+ *     may be later on the disk than `flushed` says (store/rocks_file.c;
+ *     store/rocks.h, fact 7). Replay makes up for it.
  *
  *
  * 2. Entries (store/entry.h)

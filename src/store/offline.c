@@ -64,7 +64,7 @@ enum err offline_open(struct offline **out, const char *dir, struct errbuf *e)
     if (rc == ERR_OK && o->has_base && o->cut.bytes == 0)
         rc = rocks_base_open(&o->base, path, &bo, e);
     if (rc == ERR_OK && o->has_base)
-        rc = rocks_base_applied(&o->base, true, &o->applied, e);
+        rc = rocks_base_applied(&o->base, &o->applied, e);
     if (rc != ERR_OK) {
         /* What cannot be opened although it is there is damaged. */
         rc = rc == ERR_IO ? ERR_CORRUPT : rc;

@@ -460,7 +460,7 @@ enum err store_open(struct store **out, const struct store_options *o,
     if (rc == ERR_OK)
         rc = found ? rocks_base_begin(r, e) : rocks_base_prepare(r->dir, e);
     if (rc == ERR_OK && found)
-        rc = rocks_base_applied(&r->base, true, &applied, e);
+        rc = rocks_base_applied(&r->base, &applied, e);
     if (rc != ERR_OK)
         goto out;
     uint64_t sure = applied_sure(&applied);

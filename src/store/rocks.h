@@ -177,8 +177,8 @@ MUST_USE enum err rocks_base_open(struct rocks_base *b, const char *path,
 void rocks_base_close(struct rocks_base *b);
 const rocksdb_options_t *rocks_base_options_of(const struct rocks_base *b,
                                                enum family f);
-/* meta/applied, on the disk or in memory; zeroes if there is none. */
-MUST_USE enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
+/* meta/applied, as the disk has it (fact 2); zeroes if there is none. */
+MUST_USE enum err rocks_base_applied(const struct rocks_base *b,
                                      struct rec_applied *applied,
                                      struct errbuf *e);
 #define ROCKS_APPLIED_MAX 24 /* bytes of it */

@@ -303,7 +303,7 @@ static enum err flush_base(struct rocks *r, struct errbuf *e)
     struct rec_applied said;
     enum err rc = rocks_base_flush(&r->base, e);
     if (rc == ERR_OK)
-        rc = rocks_base_applied(&r->base, true, &said, e);
+        rc = rocks_base_applied(&r->base, &said, e);
     if (rc != ERR_OK || applied_sure(&said) == all.index)
         return rc;
     return rocks_base_vouch(&r->base, &all, e);

@@ -104,7 +104,7 @@ static enum err applied_of(struct rocks_backup *b, const char *path,
     if (rc != ERR_OK)
         return rc;
     struct rec_applied applied;
-    rc = rocks_base_applied(&base, true, &applied, &b->e);
+    rc = rocks_base_applied(&base, &applied, &b->e);
     if (rc == ERR_OK)
         *index = applied_sure(&applied);
     rocks_base_close(&base);

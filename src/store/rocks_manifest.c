@@ -352,7 +352,7 @@ static enum err look(const char *dir, struct manifest *m, struct rocks_base *b,
     cut->at = m->scan.end;
     rc = open_without(dir, m, cut->name, b, e);
     if (rc == ERR_OK)
-        rc = rocks_base_applied(b, true, &applied, e);
+        rc = rocks_base_applied(b, &applied, e);
     if (rc == ERR_OK)
         rc = log_goes_on(dir, &applied, e);
     cut->applied = applied_sure(&applied);

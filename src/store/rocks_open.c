@@ -354,16 +354,15 @@ void rocks_base_close(struct rocks_base *b)
     memset(b, 0, sizeof(*b));
 }
 
-enum err rocks_base_applied(const struct rocks_base *b, bool flushed,
+enum err rocks_base_applied(const struct rocks_base *b,
                             struct rec_applied *applied, struct errbuf *e)
 {
     struct key k;
     char *message = NULL;
     size_t len = 0;
     key_meta(&k, SLICE_LIT("applied"));
-    char *value =
-        rocksdb_get_cf(b->db, flushed ? b->read_persisted : b->read_disk,
-                       b->cfs[FAMILY_META], k.bytes, k.len, &len, &message);
+    char *value = rocksdb_get_cf(b->db, b->read_persisted, b->cfs[FAMILY_META],
+                                 k.bytes, k.len, &len, &message);
     if (message != NULL)
         return rocks_err(e, message, "family meta, key applied");
     *applied = (struct rec_applied){.index = 0};

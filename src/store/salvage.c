@@ -35,6 +35,9 @@
 
 #define BATCH_ROWS 1000
 
+static const struct rocks_base_options for_writing = {
+    (uint64_t)16 << 20, (uint64_t)16 << 20, false};
+
 struct salvage {
     const char *dir;
     char base[ROCKS_PATH_MAX + 32], log[ROCKS_PATH_MAX + 32];
@@ -267,13 +270,11 @@ static enum err copy_family(struct salvage *s, enum family f, struct errbuf *e)
 
 static enum err rebuild(struct salvage *s, struct errbuf *e)
 {
-    const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
-                                         false};
     char new[ROCKS_PATH_MAX + 48], aside[ROCKS_PATH_MAX + 48];
     with_ending(new, sizeof(new), s->base, ".new");
     enum err rc = clear(new, e);
     if (rc == ERR_OK)
-        rc = rocks_base_open(&s->to, new, &o, e);
+        rc = rocks_base_open(&s->to, new, &for_writing, e);
     if (rc != ERR_OK)
         return rc;
     s->batch = rocksdb_writebatch_create();
@@ -304,9 +305,7 @@ static enum err repair(struct salvage *s, struct errbuf *e)
     if (rc != ERR_OK)
         return rc;
     /* Families without a table are gone: opening for writing makes them. */
-    const struct rocks_base_options bo = {(uint64_t)16 << 20,
-                                          (uint64_t)16 << 20, false};
-    rc = rocks_base_open(&s->from, s->base, &bo, e);
+    rc = rocks_base_open(&s->from, s->base, &for_writing, e);
     rocks_base_close(&s->from);
     if (rc == ERR_OK)
         rc = open_damaged(&s->from, s->base, e);
@@ -355,7 +354,7 @@ static enum err salvage_base(struct salvage *s, struct rec_applied *applied,
     } else {
         tell(s, "base: every row can be read");
     }
-    rc = rocks_base_applied(&s->from, true, applied, e);
+    rc = rocks_base_applied(&s->from, applied, e);
     rocks_base_close(&s->from);
     return rc;
 }
@@ -447,8 +446,6 @@ static void tell_no_base(const struct salvage *s, uint64_t log_first)
 static enum err believe_base(struct salvage *s, struct rec_applied applied,
                              uint64_t from, struct errbuf *e)
 {
-    const struct rocks_base_options o = {(uint64_t)16 << 20, (uint64_t)16 << 20,
-                                         false};
     struct rocks_base b;
     uint64_t sure = applied_sure(&applied);
     if (from <= sure + 1)
@@ -458,7 +455,7 @@ static enum err believe_base(struct salvage *s, struct rec_applied applied,
          "%llu on, which the log does not have either",
          (unsigned long long)from - 1, (unsigned long long)sure + 1);
     applied.unsure = applied.index + 1 - from;
-    enum err rc = rocks_base_open(&b, s->base, &o, e);
+    enum err rc = rocks_base_open(&b, s->base, &for_writing, e);
     if (rc != ERR_OK)
         return rc;
     rc = rocks_base_vouch(&b, &applied, e);

@@ -469,7 +469,6 @@ static void damage_below_the_end_of_the_base_costs_nothing(void **state)
  * not sure to be all. */
 static void fill_unsure(struct place *p)
 {
-    char *message = NULL, path[96];
     struct rec_applied applied;
     load(p);
     for (unsigned i = 0; i < 100; i++) {
@@ -478,16 +477,9 @@ static void fill_unsure(struct place *p)
     }
     wait_durable(p);
     wait_applied(p);
-    const struct rocks_base *base = &rocks_of(p->s->b)->base;
-    rocksdb_checkpoint_t *c =
-        rocksdb_checkpoint_object_create(base->db, &message);
-    assert_null(message);
-    snprintf(path, sizeof(path), "%s.flush", p->dir);
-    rocksdb_checkpoint_create(c, path, 0, &message);
-    assert_null(message);
-    rocksdb_checkpoint_object_destroy(c);
-    remove_tree(path);
-    assert_int_equal(rocks_base_applied(base, true, &applied, NULL), ERR_OK);
+    flush_beside(p);
+    assert_int_equal(
+        rocks_base_applied(&rocks_of(p->s->b)->base, &applied, NULL), ERR_OK);
     assert_true(applied.unsure > 0);
     for (unsigned i = 100; i < 150; i++) {
         put(p, i, i + 1, true);
@@ -561,6 +553,31 @@ static void an_unsure_base_outlives_the_log(void **state)
     assert_non_null(strstr(told.text, "at its word"));
     load(p);
     assert_int_equal(count_rows(p), 100);
+}
+
+/* Without the witness, which would see it first. */
+static void a_log_that_ends_before_an_unsure_base_is_refused(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    char command[512];
+    load(p);
+    put(p, 1000, 1, true);
+    commit(p);
+    wait_durable(p);
+    snprintf(command, sizeof(command), "cp -r '%s/log' '%s/before'", p->dir,
+             p->dir);
+    assert_int_equal(system(command), 0);
+    store_close(&p->s);
+    fill_unsure(p);
+    snprintf(command, sizeof(command),
+             "cd '%s' && rm -r log watermark && mv before log", p->dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_CORRUPT);
+    assert_non_null(strstr(e.text, "rolled back"));
+    assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+    assert_non_null(strstr(e.text, "rolled back"));
 }
 
 static void what_was_salvaged_can_be_salvaged_again(void **state)
@@ -812,6 +829,7 @@ int main(void)
         TEST(damage_below_what_is_sure_leaves_the_log_its_say),
         TEST(an_unsure_base_is_believed_without_the_log),
         TEST(an_unsure_base_outlives_the_log),
+        TEST(a_log_that_ends_before_an_unsure_base_is_refused),
         TEST(what_was_salvaged_can_be_salvaged_again),
         TEST(data_of_another_format_are_not_salvaged),
         TEST(an_entry_that_cannot_be_read_is_named),

@@ -719,25 +719,12 @@ static void a_backup_beside_a_batch_flushes_all_families(void **state)
 }
 
 /* As RocksDB does to recover from an error of its own. */
-static void flush_beside(struct place *p, const char *path)
-{
-    char *message = NULL;
-    rocksdb_t *db = rocks_of(p->s->b)->base.db;
-    rocksdb_checkpoint_t *c = rocksdb_checkpoint_object_create(db, &message);
-    assert_null(message);
-    rocksdb_checkpoint_create(c, path, 0, &message);
-    assert_null(message);
-    rocksdb_checkpoint_object_destroy(c);
-}
-
 static void a_flush_that_we_did_not_begin_does_not_count(void **state)
 {
     struct place *p = *state;
     struct key k;
-    char path[96];
-    snprintf(path, sizeof(path), "%s/copy", p->dir);
     struct slice last = begin_long_batch(p, &k);
-    flush_beside(p, path);
+    flush_beside(p);
     assert_survived(p, last);
 }
 
