@@ -46,6 +46,16 @@ void clock_born(struct world *w, const struct event *ev)
         violate(w, NULL, "one alarm made too many jobs");
 }
 
+/* The model hears of it at once, as a chore may take it back in the same slice;
+ * whether it was in the way is judged with the alarm. */
+void clock_stopped(struct world *w, uint32_t k)
+{
+    trace(w, "  job %u: stopped by its schedule", k);
+    w->made_room |= 1u << model_job(w->model, k)->schedule;
+    violate_job(w, k,
+                model_managed(w->model, k, MANAGE_CANCEL, 0, ERR_OK, w->now));
+}
+
 void clock_object(struct world *w, uint32_t s, const char *what)
 {
     char text[128];
@@ -179,11 +189,7 @@ static void displaced(struct world *w, uint32_t s, uint32_t before,
             continue;
         struct op op = {.kind = OP_GET, .k = k};
         enum job_state state = state_of(w, k, &cancelling);
-        if (state == JOB_CANCELLED)
-            violate(
-                w, &op,
-                model_managed(w->model, k, MANAGE_CANCEL, 0, ERR_OK, w->now));
-        else if (state == JOB_RUNNING && cancelling && !j->cancelling)
+        if (state == JOB_RUNNING && cancelling && !j->cancelling)
             violate(w, &op,
                     model_managed(w->model, k, MANAGE_CANCEL,
                                   w->config.cancel_force_ms, ERR_OK, w->now));
@@ -246,7 +252,12 @@ void clock_ticked(struct world *w)
                                    w->now, &stopped));
         if (stopped != DISPLACED_NONE && w->r->violation[0] == '\0')
             displaced(w, s, before, shown, mine, stopped == DISPLACED_ALL);
+        if (stopped != DISPLACED_NONE)
+            w->made_room &= ~(2u << s);
     }
+    if (w->made_room != 0)
+        violate(w, NULL, "a schedule stopped a job that was in nobody's way");
+    w->made_room = 0;
 }
 
 void clock_idle(struct world *w)

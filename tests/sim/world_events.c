@@ -123,8 +123,10 @@ void events_on(void *ud, const struct event *ev)
         violate_job(w, k, model_given_back(w->model, k, w->now));
         return;
     }
-    if (slice_eq(ev->text, SLICE_LIT("its schedule fired again")))
-        return; /* judged with the alarm that did it */
+    if (slice_eq(ev->text, SLICE_LIT("its schedule fired again"))) {
+        clock_stopped(w, k);
+        return;
+    }
     bool told = ev->type == EVENT_JOB_CANCELLING;
     if (ev->type == EVENT_JOB_REVIVED && keys_barred(w, k))
         violate_job(w, k, "a job was revived without its unique key");

@@ -163,6 +163,7 @@ struct world {
     bool lost; /* a lease, this moment: of job lost_k */
     uint32_t lost_k;
     uint64_t live[CLOCK_SCHEDULES]; /* as of the last look */
+    uint32_t made_room; /* bits: schedules, and 1, that have stopped jobs */
     struct list fetching, answered;
     struct held held[HELD_MAX];
     uint32_t held_n, next_k;
@@ -373,6 +374,8 @@ void clock_begin(struct world *w);
 void clock_end(struct world *w);
 /* A job was made. */
 void clock_born(struct world *w, const struct event *ev);
+/* This one had to make room for another one of its schedule. */
+void clock_stopped(struct world *w, uint32_t k);
 /* Something else than alarms happened: jobs may have ended. */
 void clock_look(struct world *w);
 /* One slice of the engine went by. */
