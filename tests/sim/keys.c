@@ -13,7 +13,7 @@ struct held_key {
 struct request {
     bool exists;
     uint32_t number, jobs[KEYS_JOBS], n;
-    uint64_t until_ms;
+    uint64_t until_ms, latest_ms; /* for certain, and at the latest */
 };
 
 struct keys {
@@ -61,6 +61,16 @@ static bool same_again(const struct keys *keys, const struct key_use *use,
     for (uint32_t i = 0; i < r->n; i++)
         a->jobs[i] = r->jobs[i];
     return true;
+}
+
+bool keys_maybe_again(const struct keys *keys, const struct key_use *use,
+                      struct now now)
+{
+    if (use->repeat == 0)
+        return false;
+    const struct request *r = &keys->requests[use->repeat - 1];
+    return r->exists && r->until_ms <= now.wall_ms &&
+           now.wall_ms < r->latest_ms;
 }
 
 /* Who has the key now; false: nobody. */
@@ -162,15 +172,17 @@ void keys_expect(const struct keys *keys, const struct model *m, uint8_t queue,
 
 /* --- what came of it ----------------------------------------------------- */
 
-static void remember(struct keys *keys, const struct key_use *use,
-                     const uint32_t *jobs, uint32_t n, struct now now)
+static void remember(struct keys *keys, const struct model *m,
+                     const struct key_use *use, const uint32_t *jobs,
+                     uint32_t n, struct now now)
 {
     struct request *r = &keys->requests[use->repeat - 1];
     UNDO_SAVE(keys->undo, r);
     *r = (struct request){.exists = true,
                           .number = use->request,
                           .n = n,
-                          .until_ms = now.wall_ms + keys->repeat_ms};
+                          .until_ms = now.wall_ms + keys->repeat_ms,
+                          .latest_ms = model_wall_max(m) + keys->repeat_ms};
     for (uint32_t i = 0; i < n; i++)
         r->jobs[i] = jobs[i];
 }
@@ -193,8 +205,7 @@ void keys_answered(struct keys *keys, struct model *m, uint8_t queue,
         h->until_ms = use->for_ms > 0 ? now.wall_ms + use->for_ms : 0;
     }
     if (outcome != KEY_REFUSED && use->repeat > 0 && !again)
-        remember(keys, use, jobs, n, now);
-    (void)m;
+        remember(keys, m, use, jobs, n, now);
 }
 
 /* --- back to life -------------------------------------------------------- */

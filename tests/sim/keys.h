@@ -46,6 +46,10 @@ struct key_answer {
 void keys_expect(const struct keys *keys, const struct model *m, uint8_t queue,
                  const struct key_use *use, struct now now,
                  struct key_answer *a);
+/* It came behind a clock that was set back: is it remembered still? Either is
+ * right. */
+bool keys_maybe_again(const struct keys *keys, const struct key_use *use,
+                      struct now now);
 /* It was answered so; these are the jobs. */
 void keys_answered(struct keys *keys, struct model *m, uint8_t queue,
                    const struct key_use *use, enum key_outcome outcome,

@@ -58,6 +58,8 @@ enum err jobs_run_add(struct world *w, struct op *op)
     struct slice bodies[KEYS_JOBS];
     struct add_result res[KEYS_JOBS];
     struct job_options o = {0};
+    if (w->keys != NULL && keys_maybe_again(w->keys, &op->use, w->now))
+        return ERR_OK; /* nobody asks just then */
     for (uint32_t i = 0; i < op->n; i++) {
         struct buf payload = {texts[i], 0, sizeof(texts[i])};
         buf_add_u64(&payload, op->k + i);
