@@ -50,8 +50,14 @@ void clock_born(struct world *w, const struct event *ev)
  * whether it was in the way is judged with the alarm. */
 void clock_stopped(struct world *w, uint32_t k)
 {
+    const struct mjob *j = model_job(w->model, k);
     trace(w, "  job %u: stopped by its schedule", k);
-    w->made_room |= 1u << model_job(w->model, k)->schedule;
+    w->made_room |= 1u << j->schedule;
+    if (j->schedule > 0 && j->state == M_RUNNING &&
+        model_sure(w->model, k, w->now) &&
+        clocks_settings(w->clocks, j->schedule - 1u)->overlap !=
+            OVERLAP_TERMINATE)
+        violate_job(w, k, "a job that runs was not asked to stop");
     violate_job(w, k,
                 model_managed(w->model, k, MANAGE_CANCEL, 0, ERR_OK, w->now));
 }
