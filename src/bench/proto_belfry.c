@@ -1,4 +1,4 @@
-#include <stdio.h>
+#include <string.h>
 
 #include "bench/payload.h"
 #include "bench/proto.h"
@@ -16,10 +16,10 @@ static void word_number(struct buf *out, const char *word, const char *prefix,
                         uint64_t n)
 {
     char text[40];
-    int len =
-        snprintf(text, sizeof(text), "%s%llu", prefix, (unsigned long long)n);
+    size_t len = strlen(prefix);
+    memcpy(text, prefix, len);
     proto_bulk(out, slice_str(word));
-    proto_bulk(out, slice_of(text, (size_t)len));
+    proto_bulk(out, slice_of(text, (size_t)(digits_put(text + len, n) - text)));
 }
 
 static void add(struct conn *c, const struct new_job *job)
