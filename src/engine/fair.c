@@ -352,30 +352,22 @@ void shares_free(struct engine *e)
 
 /* --- expected ------------------------------------------------------------ */
 
-static void ask_for(const void *at, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch((const char *)at + i);
-}
-
 #define LANE_BYTES offsetof(struct lane, closed)
 #define SHARE_BYTES offsetof(struct share, first.lanes.heap)
 
 void lane_expect(const struct lane *l)
 {
-    if (l != NULL)
-        ask_for(l, LANE_BYTES);
+    mem_expect(l, LANE_BYTES);
 }
 
 void lane_place_expect(const struct lane *l)
 {
-    ask_for(l->part->share, SHARE_BYTES);
+    mem_expect(l->part->share, SHARE_BYTES);
     if (l->window.at != NULL)
-        ask_for(l->window.at + l->window.first + l->window.len, 1);
+        mem_expect(l->window.at + l->window.first + l->window.len, 1);
 }
 
-#define JOB_BYTES 512   /* what a lease looks at, payload and all */
-#define LIMIT_BYTES 128 /* what a slot is taken from */
+#define JOB_BYTES 512 /* what a lease looks at, payload and all */
 #define EXPECT                                              \
     4 /* parts on their way, each one step further than the \
          one behind it: part, lane, window, job, limits */
@@ -383,14 +375,13 @@ void lane_place_expect(const struct lane *l)
 static void expect_job(const struct window *w, uint32_t i)
 {
     if (w->len > i && window_at(w, i)->job != NULL)
-        ask_for(window_at(w, i)->job, JOB_BYTES);
+        mem_expect(window_at(w, i)->job, JOB_BYTES);
 }
 
 static void expect_limits(const struct window *w, uint32_t i)
 {
-    const struct job *j = w->len > i ? window_at(w, i)->job : NULL;
-    for (uint32_t k = 0; j != NULL && k < j->names_n; k++)
-        ask_for(j->names[k], LIMIT_BYTES);
+    if (w->len > i && window_at(w, i)->job != NULL)
+        limits_expect(window_at(w, i)->job);
 }
 
 /* Where there is one share its lane has all of them; else each share's turn is
@@ -411,12 +402,12 @@ void strand_expect(const struct strand *s)
     for (int i = 0; i < EXPECT && at != turn; i++, at = at->next)
         next[i] = CONTAINER_OF(at, struct part, in_strand.in_turn);
     if (at != turn)
-        ask_for(CONTAINER_OF(at, struct share, first.in_strand.in_turn),
-                SHARE_BYTES);
+        mem_expect(CONTAINER_OF(at, struct share, first.in_strand.in_turn),
+                   SHARE_BYTES);
     if (next[3] != NULL)
         lane_expect(part_lane(next[3]));
     if (next[2] != NULL)
-        ask_for(window_head(&part_lane(next[2])->window), 1);
+        mem_expect(window_head(&part_lane(next[2])->window), 1);
     if (next[1] != NULL)
         expect_job(&part_lane(next[1])->window, 0);
     if (next[0] != NULL)

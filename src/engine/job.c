@@ -104,9 +104,14 @@ static const char zeros[0 REC_MORE_NEXT(ZERO) REC_MORE_REST(ZERO)];
 
 void job_expect(const struct engine *e, const struct id *id)
 {
-    const char *j = (const char *)map_peek(&e->jobs, id_hash(id));
-    for (size_t at = 0; j != NULL && at < EXPECT_BYTES; at += 64)
-        __builtin_prefetch(j + at);
+    mem_expect(map_peek(&e->jobs, id_hash(id)), EXPECT_BYTES);
+}
+
+void job_expect_limits(const struct engine *e, const struct id *id)
+{
+    const struct map_node *n = map_peek(&e->jobs, id_hash(id));
+    if (n != NULL)
+        limits_expect(CONTAINER_OF(n, struct job, by_id));
 }
 
 struct more_hot {

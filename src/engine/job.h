@@ -119,6 +119,7 @@ struct job *job_get(struct engine *e, const struct id *id);
 /* It will be looked up soon: its memory, not touched since it was leased, can
  * come meanwhile. */
 void job_expect(const struct engine *e, const struct id *id);
+void job_expect_limits(const struct engine *e, const struct id *id); /* next */
 
 /* A new job from its record; the fields must be set in *r. It is in memory only
  * (job_store() writes it). */

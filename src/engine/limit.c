@@ -85,6 +85,14 @@ struct limit *limit_find(const struct engine *e, struct slice name)
     return n == NULL ? NULL : CONTAINER_OF(n, struct limit, by_name);
 }
 
+#define SLOT_BYTES 128 /* what a slot is taken from */
+
+void limits_expect(const struct job *j)
+{
+    for (uint32_t i = 0; i < j->names_n; i++)
+        mem_expect(j->names[i], SLOT_BYTES);
+}
+
 static struct slice behind(struct slice name, struct slice prefix)
 {
     return slice_of(name.data + prefix.len, name.len - prefix.len);

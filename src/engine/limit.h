@@ -113,6 +113,7 @@ struct job_names {
 void limits_init(struct engine *e);
 void limits_free(struct engine *e);
 struct limit *limit_find(const struct engine *e, struct slice name);
+void limits_expect(const struct job *j); /* see mem_expect() */
 struct limit *limit_make(struct engine *e, struct slice name);
 /* Something of it changed that is looked at once a tick. */
 void limit_touch(struct engine *e, struct limit *l);

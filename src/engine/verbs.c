@@ -95,6 +95,16 @@ static const struct token *parse_all(struct engine *e,
 
 #define AHEAD 4 /* tokens: long enough for a job to come from memory */
 
+/* The jobs of those behind token i, and for what stands in these. */
+static void expect(const struct engine *e, const struct token *tokens,
+                   uint32_t n, uint32_t i)
+{
+    if (i + 2 * AHEAD < n && tokens[i + 2 * AHEAD].n > 0)
+        job_expect(e, &tokens[i + 2 * AHEAD].id);
+    if (i + AHEAD < n && tokens[i + AHEAD].n > 0)
+        job_expect_limits(e, &tokens[i + AHEAD].id);
+}
+
 /* Ask for the rows of all, or of as many as there is time for. */
 static enum err rehearse(struct engine *e, struct gather *g,
                          const struct act *a, const struct token *tokens,
@@ -105,8 +115,7 @@ static enum err rehearse(struct engine *e, struct gather *g,
     if (may_cut)
         cut_begin(e, g);
     for (uint32_t i = 0; i < *n; i++) {
-        if (i + AHEAD < *n && tokens[i + AHEAD].n > 0)
-            job_expect(e, &tokens[i + AHEAD].id);
+        expect(e, tokens, *n, i);
         if (prepare(e, g, a, &tokens[i], &j, err) == ERR_PENDING)
             rc = ERR_PENDING;
         if (may_cut && cut_here(e, i))

@@ -28,6 +28,14 @@ char *mem_dup(struct slice s);
  * then. For structs that are looked up by name: both are compared. */
 void *mem_zalloc_named(size_t size, struct slice *name);
 
+/* It will be read in a moment: it can come from memory meanwhile. Of what was
+ * freed nothing is touched, and NULL is nothing. */
+static inline void mem_expect(const void *at, size_t bytes)
+{
+    for (size_t i = 0; at != NULL && i < bytes; i += 64)
+        __builtin_prefetch((const char *)at + i);
+}
+
 /* For what a library was refused and nobody can do without: as mem_alloc(). */
 _Noreturn void mem_refused(const char *what);
 
