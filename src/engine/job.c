@@ -84,22 +84,6 @@ struct job *job_get(struct engine *e, const struct id *id)
     return n == NULL ? NULL : CONTAINER_OF(n, struct job, by_id);
 }
 
-static bool all_zero(const char *at, const char *end)
-{
-    while (at < end && *at == 0)
-        at++;
-    return at == end;
-}
-
-/* The parts of `more` behind the first one, all zero. */
-#define ZERO_u8 1
-#define ZERO_u32 1
-#define ZERO_u64 1
-#define ZERO_fix64 8
-#define ZERO_bytes 1
-#define ZERO(kind, field) +ZERO_##kind
-static const char zeros[0 REC_MORE_NEXT(ZERO) REC_MORE_REST(ZERO)];
-
 #define EXPECT_BYTES 256 /* what the end of a lease looks at */
 
 void job_expect(const struct engine *e, const struct id *id)
@@ -122,14 +106,13 @@ struct more_hot {
 static bool more_next(struct job *j, struct record_reader in,
                       struct more_hot *r)
 {
-    if ((size_t)(in.end - in.at) == sizeof(zeros) &&
-        memcmp(in.at, zeros, sizeof(zeros)) == 0)
+    if (in.at == in.end)
         return !in.bad;
-    REC_MORE_NEXT(RECORD_GET)
+    REC_MORE_NEXT(RECORD_GET_CUT)
     j->timeout_ms = r->timeout_ms;
     j->more_shown =
         r->tags.len + r->trace.len + r->meta.len + r->timeout_ms > 0 ||
-        !all_zero(in.at, in.end);
+        in.at < in.end;
     return !in.bad;
 }
 
@@ -139,7 +122,7 @@ static void more_parts(struct job *j)
     struct record_reader in = record_reader(job_more_bytes(j));
     struct more_hot hot, *r = &hot;
     uint8_t version = record_get_u8(&in);
-    REC_MORE_FIRST(RECORD_GET)
+    REC_MORE_FIRST(RECORD_GET_CUT)
     if (version < 1 || version > REC_MORE_VERSION || !more_next(j, in, r))
         return;
     j->owner = hot.owner;
@@ -332,59 +315,32 @@ void job_more(const struct job *j, struct rec_more *m)
         memset(m, 0, sizeof(*m));
 }
 
-/* Of what few jobs have, most have only the first part. */
-#define ANY_u8(n) (n)
-#define ANY_u32(n) (n)
-#define ANY_u64(n) (n)
-#define ANY_fix64(n) (n)
-#define ANY_bytes(s) ((s).len)
-#define ANY(kind, field) | ANY_##kind(m->field)
-
-static bool has_rest(const struct rec_more *m)
-{
-    return (0 REC_MORE_NEXT(ANY) REC_MORE_REST(ANY)) != 0;
-}
-
-/* As rec_more_encode(), for one that has not. In line, so that a caller who
- * sets three fields pays for three. */
-__attribute__((always_inline)) static inline size_t
-first_encode(const struct rec_more *r, struct buf *out)
-{
-    size_t len = 1 + sizeof(zeros);
-    REC_MORE_FIRST(RECORD_SIZE)
-    char *to = buf_room(out, len);
-    to = record_put_u8(to, REC_MORE_VERSION);
-    REC_MORE_FIRST(RECORD_PUT)
-    memcpy(to, zeros, sizeof(zeros));
-    out->len = len;
-    return len;
-}
-
+/* As rec_more_encode(), for those three alone: who sets three fields pays for
+ * three. */
 void job_more_encode_names(uint32_t owner, struct slice limits, uint32_t cost,
                            struct buf *out)
 {
     const struct rec_more m = {.owner = owner, .limits = limits, .cost = cost};
+    const struct rec_more *r = &m;
+    size_t len = 1, whole = 1;
     ASSERT(owner > 0 || limits.len > 0);
+    REC_MORE_FIRST(RECORD_SIZE_CUT)
     buf_clear(out);
-    (void)first_encode(&m, out);
+    char *to = buf_room(out, len);
+    const char *end = to + len;
+    to = record_put_u8(to, REC_MORE_VERSION);
+    REC_MORE_FIRST(RECORD_PUT_CUT)
+    out->len = len;
 }
 
 size_t job_more_encode(const struct rec_more *m, struct buf *out)
 {
-    const size_t none_len = 1 REC_MORE_FIRST(ZERO) + sizeof(zeros);
+    size_t len = rec_more_size(m);
     buf_clear(out);
-    size_t len;
-    if (has_rest(m)) {
-        len = rec_more_size(m);
-        rec_more_encode(m, buf_room(out, len));
-        out->len = len;
-    } else {
-        len = first_encode(m, out);
-    }
-    /* All numbers are below 128 and all slices are empty: all zero? */
-    if (len == none_len && all_zero(out->data + 1, out->data + len))
-        len = out->len = 0;
-    return len;
+    if (len == 1)
+        return 0; /* all of it is zero */
+    rec_more_encode(m, buf_room(out, len));
+    return out->len = len;
 }
 
 /* Encodes into scratch first: the new row is made of slices of the old one. */

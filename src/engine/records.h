@@ -2,7 +2,7 @@
  * size, encode and decode is told in store/record.h, keys in store/key.h.
  *
  * A released list never changes; a new field makes the next version (RECORD2,
- * RECORD3).
+ * RECORD4_CUT).
  * Numbers of kinds, states, verbs and reasons are on disk: never reuse one.
  */
 #ifndef ENGINE_RECORDS_H
@@ -219,7 +219,7 @@ enum reason {
 #define REC_MORE_REST(X) \
     REC_MORE_REST_V2(X)  \
     X(bytes, crashed_ms)
-#define REC_MORE_VERSION 3
+#define REC_MORE_VERSION 4
 #define REC_MORE_V3(X) \
     REC_MORE_HOT(X)    \
     REC_MORE_REST(X)
@@ -588,13 +588,13 @@ enum reason {
     R(rec_chore, REC_CHORE_V1, REC_CHORE_V2) \
     R(rec_schedule_state, REC_SCHEDULE_STATE_V1, REC_SCHEDULE_STATE_V2)
 
-/* And three. */
-#define ENGINE_RECORDS3(R) R(rec_more, REC_MORE_V1, REC_MORE_V2, REC_MORE_V3)
+/* And four. */
+#define ENGINE_RECORDS4(R) R(rec_more, REC_MORE_V1, REC_MORE_V2, REC_MORE_V3)
 
 /* clang-format off */
 ENGINE_RECORDS(RECORD)
 ENGINE_RECORDS2(RECORD2)
-ENGINE_RECORDS3(RECORD3)
+ENGINE_RECORDS4(RECORD4_CUT)
 /* clang-format on */
 
 #endif

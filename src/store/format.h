@@ -92,7 +92,7 @@
  * 6. Changing it
  *
  *   - A released list of fields never changes; a new field is a new version
- *     (RECORD2, RECORD3), the program reads both and writes the newer one.
+ *     (RECORD2), the program reads both and writes the newer one.
  *   - A released key layout never changes; another layout is another kind or
  *     another family.
  *   - Numbers of families, kinds, parts, states and change ops are given by
@@ -101,7 +101,8 @@
  *     edited.
  *   - What an older program could misread without noticing needs a new format
  *     number in the file `belfry`; older programs then refuse to start. A
- *     family that they do not know is refused, too.
+ *     family that they do not know is refused, too. A start raises the number
+ *     of data whose format we still read.
  */
 #ifndef STORE_FORMAT_H
 #define STORE_FORMAT_H

@@ -90,6 +90,13 @@ static enum err replay_slice(struct store *s, struct now now, struct errbuf *e)
     return ERR_OK;
 }
 
+static void put_format(struct store *s, const struct key *k, bool fresh)
+{
+    struct rec_format r = {SLICE_LIT(STORE_OWNER), STORE_FORMAT};
+    rec_format_encode(&r, store_put(s, FAMILY_META, key_slice(k),
+                                    rec_format_size(&r), fresh));
+}
+
 static enum err format_check(struct store *s, struct errbuf *e)
 {
     struct key k;
@@ -98,9 +105,7 @@ static enum err format_check(struct store *s, struct errbuf *e)
     enum err rc = store_get(s, NULL, FAMILY_META,
                             key_meta(&k, SLICE_LIT("format")), &value, e);
     if (rc == ERR_NOTFOUND) {
-        format = (struct rec_format){SLICE_LIT(STORE_OWNER), STORE_FORMAT};
-        rec_format_encode(&format, store_put(s, FAMILY_META, key_slice(&k),
-                                             rec_format_size(&format), true));
+        put_format(s, &k, true);
         return ERR_OK;
     }
     if (rc != ERR_OK)
@@ -111,10 +116,12 @@ static enum err format_check(struct store *s, struct errbuf *e)
         return err_set(e, ERR_CORRUPT,
                        "the data belongs to \"%.*s\", not to " STORE_OWNER,
                        SLICE_FMT(format.owner));
-    if (format.version != STORE_FORMAT)
+    if (format.version < STORE_FORMAT_OLDEST || format.version > STORE_FORMAT)
         return err_set(e, ERR_CORRUPT,
-                       "the data has format %u, this program knows %d",
-                       format.version, STORE_FORMAT);
+                       "the data has format %u, this program knows %d to %d",
+                       format.version, STORE_FORMAT_OLDEST, STORE_FORMAT);
+    if (format.version < STORE_FORMAT)
+        put_format(s, &k, false);
     return ERR_OK;
 }
 

@@ -252,6 +252,21 @@ static inline struct slice record_get_bytes(struct record_reader *in)
 #define RECORD_PUT(kind, field) to = record_put_##kind(to, r->field);
 #define RECORD_GET(kind, field) r->field = record_get_##kind(&in);
 
+/* The same for a list whose last fields may be left out, if they are zero. */
+#define RECORD_ANY_u8(n) ((n) != 0)
+#define RECORD_ANY_u32(n) ((n) != 0)
+#define RECORD_ANY_u64(n) ((n) != 0)
+#define RECORD_ANY_fix64(n) ((n) != 0)
+#define RECORD_ANY_bytes(s) ((s).len > 0)
+#define RECORD_SIZE_CUT(kind, field)       \
+    whole += record_size_##kind(r->field); \
+    len = RECORD_ANY_##kind(r->field) ? whole : len;
+#define RECORD_PUT_CUT(kind, field) \
+    if (to < end)                   \
+        to = record_put_##kind(to, r->field);
+#define RECORD_GET_CUT(kind, field) \
+    r->field = in.at < in.end ? record_get_##kind(&in) : (RECORD_C_##kind){0};
+
 /* A list and a number make a decoder of that version alone. */
 #define RECORD_READER(name, version, LIST)                         \
     static inline bool name##_decode_v##version(struct name *r,    \
@@ -282,6 +297,37 @@ static inline struct slice record_get_bytes(struct record_reader *in)
         return to;                                                    \
     }
 
+/* From this version on without the zero fields at its end. */
+#define RECORD_READER_CUT(name, version, LIST)                     \
+    static inline bool name##_decode_v##version(struct name *r,    \
+                                                struct slice from) \
+    {                                                              \
+        struct record_reader in = record_reader(from);             \
+        memset(r, 0, sizeof(*r));                                  \
+        if (record_get_u8(&in) != (version))                       \
+            return false;                                          \
+        LIST(RECORD_GET_CUT)                                       \
+        return record_done(&in) && name##_size(r) == from.len;     \
+    }
+
+#define RECORD_WRITER_CUT(name, version, LIST)                        \
+    struct name {                                                     \
+        LIST(RECORD_FIELD)                                            \
+    };                                                                \
+    static inline size_t name##_size(const struct name *r)            \
+    {                                                                 \
+        size_t len = 1, whole = 1;                                    \
+        LIST(RECORD_SIZE_CUT)                                         \
+        return len;                                                   \
+    }                                                                 \
+    static inline char *name##_encode(const struct name *r, char *to) \
+    {                                                                 \
+        const char *end = to + name##_size(r);                        \
+        to = record_put_u8(to, (version));                            \
+        LIST(RECORD_PUT_CUT)                                          \
+        return to;                                                    \
+    }
+
 /* A record that has only ever had one list. */
 #define RECORD(name, LIST)                                           \
     RECORD_WRITER(name, 1, LIST)                                     \
@@ -302,18 +348,26 @@ static inline struct slice record_get_bytes(struct record_reader *in)
                                            : name##_decode_v2(r, v); \
     }
 
-/* The third version: OLDEST and OLD are read. */
-#define RECORD3(name, OLDEST, OLD, NEW)                              \
-    RECORD_WRITER(name, 3, NEW)                                      \
+/* The third version, of which OLDEST and OLD are read, and the fourth: the
+ * third one's list without the zero fields at its end. */
+#define RECORD4_CUT(name, OLDEST, OLD, NEW)                          \
+    RECORD_WRITER_CUT(name, 4, NEW)                                  \
     RECORD_READER(name, 1, OLDEST)                                   \
     RECORD_READER(name, 2, OLD)                                      \
     RECORD_READER(name, 3, NEW)                                      \
+    RECORD_READER_CUT(name, 4, NEW)                                  \
     static inline bool name##_decode(struct name *r, struct slice v) \
     {                                                                \
-        if (v.len > 0 && v.data[0] == 1)                             \
+        switch (v.len > 0 ? v.data[0] : 0) {                         \
+        case 1:                                                      \
             return name##_decode_v1(r, v);                           \
-        return v.len > 0 && v.data[0] == 2 ? name##_decode_v2(r, v)  \
-                                           : name##_decode_v3(r, v); \
+        case 2:                                                      \
+            return name##_decode_v2(r, v);                           \
+        case 3:                                                      \
+            return name##_decode_v3(r, v);                           \
+        default:                                                     \
+            return name##_decode_v4(r, v);                           \
+        }                                                            \
     }
 
 #endif

@@ -25,7 +25,8 @@
     X(u64, started_ms)
 
 #define STORE_OWNER "belfry"
-#define STORE_FORMAT 3
+#define STORE_FORMAT 4
+#define STORE_FORMAT_OLDEST 3 /* that is read; a start makes it the newest */
 
 /* Every one, for tests of all records. */
 #define STORE_RECORDS(R)         \

@@ -473,6 +473,8 @@ enum err store_open(struct store **out, const struct store_options *o,
         atomic_store(&r->applied_index, r->found.last);
 #endif
     if (rc == ERR_OK)
+        rc = rocks_raise(r->dir, e);
+    if (rc == ERR_OK)
         rc = start_threads(r, e);
     if (rc != ERR_OK)
         goto out;

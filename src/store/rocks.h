@@ -223,10 +223,13 @@ enum err rocks_err(struct errbuf *e, char *message, const char *what);
 /* Create or check <dir>/belfry, and lock the directory. */
 MUST_USE enum err rocks_claim(const char *dir, int *lock_fd, struct errbuf *e);
 MUST_USE enum err rocks_lock(const char *dir, int *lock_fd, struct errbuf *e);
-/* ERR_CORRUPT: <dir>/belfry can be read and names another format or owner. */
+/* ERR_CORRUPT: <dir>/belfry can be read and names a format or an owner that we
+ * do not know. */
 MUST_USE enum err rocks_may_salvage(const char *dir, struct errbuf *e);
 /* Write <dir>/belfry. */
 MUST_USE enum err rocks_mark(const char *dir, struct errbuf *e);
+/* Before rows of the newest format are written into data of an older one. */
+MUST_USE enum err rocks_raise(const char *dir, struct errbuf *e);
 
 /* Space kept aside so that a start on a full disk succeeds. */
 void rocks_ballast_drop(const char *dir);

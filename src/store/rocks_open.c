@@ -430,15 +430,31 @@ enum err rocks_base_vouch(const struct rocks_base *b,
 
 /* --- the directory ------------------------------------------------------- */
 
-static void marker_text(char *to, size_t size)
+#define MARKER STORE_OWNER " data, format "
+
+/* The format that a marker names; 0: it is none that we can read. */
+static int marker_format(struct slice text)
 {
-    snprintf(to, size, STORE_OWNER " data, format %d\n", STORE_FORMAT);
+    char want[64];
+    for (int n = STORE_FORMAT; n >= STORE_FORMAT_OLDEST; n--) {
+        snprintf(want, sizeof(want), MARKER "%d\n", n);
+        if (slice_eq(text, slice_str(want)))
+            return n;
+    }
+    return 0;
+}
+
+static enum err read_marker(const char *dir, struct buf *text, struct errbuf *e)
+{
+    char path[ROCKS_PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/belfry", dir);
+    return file_read(path, 4096, text, e);
 }
 
 enum err rocks_mark(const char *dir, struct errbuf *e)
 {
     char path[ROCKS_PATH_MAX + 16], text[64];
-    marker_text(text, sizeof(text));
+    snprintf(text, sizeof(text), MARKER "%d\n", STORE_FORMAT);
     snprintf(path, sizeof(path), "%s/belfry", dir);
     /* First, because who finds the marker does not do it again. */
     enum err rc = file_sync_dir_of(dir, e);
@@ -461,13 +477,20 @@ static bool holds_data(const char *dir)
     return false;
 }
 
+/* What a marker says, for errors: its first line. */
+static int shown_len(const struct buf *text)
+{
+    const char *end = memchr(text->data, '\n', text->len);
+    size_t len = end == NULL ? text->len : (size_t)(end - text->data);
+    return len > 100 ? 100 : (int)len;
+}
+
 static enum err check_marker(const char *dir, struct errbuf *e)
 {
-    char path[ROCKS_PATH_MAX + 16], text[64], want[64];
-    marker_text(want, sizeof(want));
+    char path[ROCKS_PATH_MAX + 16];
+    struct buf text = {0};
     snprintf(path, sizeof(path), "%s/belfry", dir);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
         if (holds_data(dir))
             return err_set(e, ERR_CORRUPT,
                            "%s holds data but no file \"belfry\" that says "
@@ -476,36 +499,42 @@ static enum err check_marker(const char *dir, struct errbuf *e)
                            dir);
         return rocks_mark(dir, e);
     }
-    if (fd < 0)
-        return err_sys(e, ERR_IO, errno, "open %s", path);
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    int failed = errno;
-    close(fd);
-    if (n < 0)
-        return err_sys(e, ERR_IO, failed, "read %s", path);
-    if (slice_eq(slice_of(text, (size_t)n), slice_str(want)))
-        return ERR_OK;
-    return err_set(e, ERR_CORRUPT,
-                   "%s says \"%.*s\" where this program wants \"%.*s\"", path,
-                   (int)n, text, (int)strlen(want) - 1, want);
+    enum err rc = read_marker(dir, &text, e);
+    if (rc == ERR_OK && marker_format(buf_slice(&text)) == 0)
+        rc = err_set(e, ERR_CORRUPT,
+                     "%s says \"%.*s\", and this program reads \"" MARKER
+                     "%d\" to %d",
+                     path, shown_len(&text), text.data, STORE_FORMAT_OLDEST,
+                     STORE_FORMAT);
+    buf_release(&text);
+    return rc;
+}
+
+enum err rocks_raise(const char *dir, struct errbuf *e)
+{
+    struct buf text = {0};
+    enum err rc = read_marker(dir, &text, e);
+    if (rc == ERR_OK && marker_format(buf_slice(&text)) != STORE_FORMAT)
+        rc = rocks_mark(dir, e);
+    buf_release(&text);
+    return rc;
 }
 
 /* Of a damaged or missing marker a salvage makes a new one, but data that it
  * does not know it would take for rubbish. */
 enum err rocks_may_salvage(const char *dir, struct errbuf *e)
 {
-    char path[ROCKS_PATH_MAX + 16], want[64];
     struct buf text = {0};
     enum err rc = ERR_OK;
-    marker_text(want, sizeof(want));
-    snprintf(path, sizeof(path), "%s/belfry", dir);
-    if (file_read(path, 4096, &text, NULL) == ERR_OK &&
+    if (read_marker(dir, &text, NULL) == ERR_OK &&
         strstr(buf_cstr(&text), " data, format ") != NULL &&
-        !slice_eq(buf_slice(&text), slice_str(want)))
+        marker_format(buf_slice(&text)) == 0)
         rc = err_set(e, ERR_CORRUPT,
-                     "%s says \"%.100s\", and this program knows no other than "
-                     "\"%.*s\". If it is that file which is damaged, delete it",
-                     path, buf_cstr(&text), (int)strlen(want) - 1, want);
+                     "%s/belfry says \"%.*s\", and this program reads \"" MARKER
+                     "%d\" to %d. If it is that file which is damaged, delete "
+                     "it",
+                     dir, shown_len(&text), text.data, STORE_FORMAT_OLDEST,
+                     STORE_FORMAT);
     buf_release(&text);
     return rc;
 }

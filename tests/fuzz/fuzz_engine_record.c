@@ -26,9 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         if (size > 0 && data[0] == 2) \
             CHECK(name, new)          \
     } while (0);
-#define CHECK3(name, oldest, old, new) \
+#define CHECK4(name, oldest, old, new) \
     do {                               \
-        if (size > 0 && data[0] == 3)  \
+        if (size > 0 && data[0] == 4)  \
             CHECK(name, new)           \
     } while (0);
 
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slice s = slice_of(data, size);
     ENGINE_RECORDS(CHECK)
     ENGINE_RECORDS2(CHECK2)
-    ENGINE_RECORDS3(CHECK3)
+    ENGINE_RECORDS4(CHECK4)
     options(s);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "store/offline.h"
 #include "store/rocks.h"
 #include "store_lib.h"
 
@@ -210,6 +211,35 @@ static void another_format_is_refused(void **state)
     assert_non_null(strstr(e.text, "format 99"));
     write_file(p->dir, "belfry", "somebody's\n");
     assert_int_equal(store_open(&p->s, &p->o, &e), ERR_CORRUPT);
+}
+
+static bool marker_is(const char *dir, const char *text)
+{
+    char path[128], is[64];
+    snprintf(path, sizeof(path), "%s/belfry", dir);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    is[fread(is, 1, sizeof(is) - 1, f)] = '\0';
+    fclose(f);
+    return strcmp(is, text) == 0;
+}
+
+/* An older program must not read what is written from now on; one that only
+ * looks changes nothing. */
+static void data_of_the_format_before_are_raised(void **state)
+{
+    struct place *p = *state;
+    struct offline_count n;
+    struct errbuf e;
+    load(p);
+    put(p, 1, 1, true);
+    store_close(&p->s);
+    write_file(p->dir, "belfry", "belfry data, format 3\n");
+    assert_int_equal(offline_verify(p->dir, &n, &e), ERR_OK);
+    assert_true(marker_is(p->dir, "belfry data, format 3\n"));
+    load(p);
+    assert_int_equal(get(p, 1), 1);
+    assert_true(marker_is(p->dir, "belfry data, format 4\n"));
 }
 
 /* Calls of fsync() for this directory, and which of them fails. */
@@ -1042,6 +1072,7 @@ int main(void)
         TEST(a_life_within_a_generation_leaves_the_base_nothing),
         TEST(a_second_process_is_refused),
         TEST(another_format_is_refused),
+        TEST(data_of_the_format_before_are_raised),
         TEST(the_names_of_new_directories_are_synced),
         TEST(names_that_a_start_did_not_sync_are_synced_by_the_next),
         TEST(a_start_that_was_cut_short_leaves_no_half_marker),

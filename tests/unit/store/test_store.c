@@ -708,6 +708,25 @@ static void somebody_elses_data_is_refused(void **state)
     assert_non_null(strstr(e.text, "sparrow"));
 }
 
+static void an_older_format_is_raised(void **state)
+{
+    struct rig *r = *state;
+    struct rec_format format = {SLICE_LIT("belfry"), STORE_FORMAT_OLDEST};
+    struct errbuf e;
+    struct slice v;
+    rec_format_encode(&format, store_put(r->s, FAMILY_META, SLICE_LIT("format"),
+                                         rec_format_size(&format), false));
+    commit(r);
+    store_close(&r->s);
+    assert_int_equal(store_start_mem(&r->s, r->disk, &r->o, r->now, &e),
+                     ERR_OK);
+    assert_int_equal(
+        store_get(r->s, NULL, FAMILY_META, SLICE_LIT("format"), &v, &e),
+        ERR_OK);
+    assert_true(rec_format_decode(&format, v));
+    assert_int_equal(format.version, STORE_FORMAT);
+}
+
 static void a_newer_format_is_refused(void **state)
 {
     struct rig *r = *state;
@@ -831,6 +850,7 @@ int main(void)
         TEST(a_full_overlay_slows_down_then_refuses),
         TEST(the_start_number_is_durable_before_loading_ends),
         TEST(somebody_elses_data_is_refused),
+        TEST(an_older_format_is_raised),
         TEST(a_newer_format_is_refused),
         TEST(a_damaged_value_is_seen_by_its_reader),
         TEST(one_seed_gives_one_history),
