@@ -14,9 +14,8 @@
 
 #define SLICE_BYTES ((size_t)4 << 20)
 
-static enum err replay_entry(struct store *s, uint64_t index,
-                             struct slice entry, struct now now,
-                             struct errbuf *e)
+enum err store_replay(struct store *s, uint64_t index, struct slice entry,
+                      struct now now, struct errbuf *e)
 {
     struct generation *g = s->open;
     struct entry_reader r;
@@ -82,7 +81,7 @@ static enum err replay_slice(struct store *s, struct now now, struct errbuf *e)
         }
         if (rc != ERR_OK)
             return rc;
-        rc = replay_entry(s, index, entry, now, e);
+        rc = store_replay(s, index, entry, now, e);
         if (rc != ERR_OK)
             return rc;
         bytes += entry.len;

@@ -12,16 +12,7 @@
 #include "store/rocks.h"
 #include "util/alloc.h"
 
-#define CACHE_BYTES ((uint64_t)16 << 20)
-
-struct offline {
-    int lock_fd;
-    char dir[ROCKS_PATH_MAX];
-    struct manifest_cut cut;
-    bool has_base; /* if not, nothing was applied: the log has everything */
-    struct rocks_base base;
-    struct rec_applied applied;
-};
+#define CACHE_BYTES ((uint64_t)64 << 20)
 
 const char *offline_hex(struct slice s)
 {
@@ -45,6 +36,7 @@ enum err offline_open(struct offline **out, const char *dir, struct errbuf *e)
 {
     const struct rocks_base_options bo = {CACHE_BYTES, (uint64_t)1 << 20, true};
     char path[ROCKS_PATH_MAX + 16];
+    bool found = false;
     enum err rc;
 
     if (strlen(dir) >= ROCKS_PATH_MAX)
@@ -53,23 +45,25 @@ enum err offline_open(struct offline **out, const char *dir, struct errbuf *e)
     if (!is_there(dir, "belfry") && !is_there(dir, "base"))
         return err_set(e, ERR_NOTFOUND, "%s holds no data", dir);
     struct offline *o = NEW(struct offline);
-    snprintf(o->dir, sizeof(o->dir), "%s", dir);
-    rc = rocks_claim(dir, &o->lock_fd, e);
+    struct rocks *r = &o->rocks;
+    snprintf(r->dir, sizeof(r->dir), "%s", dir);
+    rc = rocks_claim(dir, &r->lock_fd, e);
     if (rc != ERR_OK)
         goto fail;
     snprintf(path, sizeof(path), "%s/base", dir);
-    rc = rocks_base_find(dir, &o->has_base, e);
-    if (rc == ERR_OK && o->has_base)
-        rc = rocks_manifest_look(dir, &o->base, &o->cut, e);
-    if (rc == ERR_OK && o->has_base && o->cut.bytes == 0)
-        rc = rocks_base_open(&o->base, path, &bo, e);
-    if (rc == ERR_OK && o->has_base)
-        rc = rocks_base_applied(&o->base, &o->applied, e);
+    rc = rocks_base_find(dir, &found, e);
+    if (rc == ERR_OK && found)
+        rc = rocks_manifest_look(dir, &r->base, &r->cut, e);
+    if (rc == ERR_OK && found && r->cut.bytes == 0)
+        rc = rocks_base_open(&r->base, path, &bo, e);
+    if (rc == ERR_OK && found)
+        rc = rocks_base_applied(&r->base, &o->applied, e);
     if (rc != ERR_OK) {
         /* What cannot be opened although it is there is damaged. */
         rc = rc == ERR_IO ? ERR_CORRUPT : rc;
         goto fail;
     }
+    atomic_store(&r->has_base, found);
     *out = o;
     return ERR_OK;
 
@@ -83,17 +77,17 @@ void offline_close(struct offline **op)
     struct offline *o = *op;
     if (o == NULL)
         return;
-    rocks_base_close(&o->base);
-    if (o->cut.bytes > 0)
-        rocks_manifest_forget(o->dir);
-    if (o->lock_fd >= 0)
-        close(o->lock_fd);
+    rocks_base_close(&o->rocks.base);
+    if (o->rocks.cut.bytes > 0)
+        rocks_manifest_forget(o->rocks.dir);
+    if (o->rocks.lock_fd >= 0)
+        close(o->rocks.lock_fd);
     FREE(op);
 }
 
 const struct manifest_cut *offline_cut(const struct offline *o)
 {
-    return &o->cut;
+    return &o->rocks.cut;
 }
 
 uint64_t offline_applied(const struct offline *o)
@@ -104,10 +98,11 @@ uint64_t offline_applied(const struct offline *o)
 enum err offline_rows(struct offline *o, enum family f, offline_row_fn fn,
                       void *ud, struct errbuf *e)
 {
-    if (!o->has_base)
+    const struct rocks_base *base = rocks_base_of(&o->rocks);
+    if (base == NULL)
         return ERR_OK;
     rocksdb_iterator_t *it = rocksdb_create_iterator_cf(
-        o->base.db, rocks_ranges_options(&o->base, f), o->base.cfs[f]);
+        base->db, rocks_ranges_options(base, f), base->cfs[f]);
     struct key last = {.len = 0};
     char *message = NULL;
     enum err rc = ERR_OK;
@@ -131,8 +126,8 @@ enum err offline_rows(struct offline *o, enum family f, offline_row_fn fn,
                  offline_hex(key_slice(&last)));
         return ERR_CORRUPT;
     }
-    if (rc == ERR_OK && atomic_load(&o->base.ranged[f]))
-        rc = rocks_ranges_check(&o->base, f, e);
+    if (rc == ERR_OK && atomic_load(&base->ranged[f]))
+        rc = rocks_ranges_check(base, f, e);
     return rc;
 }
 
@@ -243,7 +238,7 @@ enum err offline_verify(const char *dir, struct offline_count *out,
     if (rc != ERR_OK)
         return rc;
     out->applied = applied_sure(&o->applied);
-    out->cut = o->cut;
+    out->cut = o->rocks.cut;
     for (int f = 0; f < FAMILIES && rc == ERR_OK; f++)
         rc = offline_rows(o, (enum family)f, verify_row, out, e);
     if (rc == ERR_OK)

@@ -43,6 +43,15 @@ typedef enum err (*offline_row_fn)(enum family f, struct slice key,
 MUST_USE enum err offline_rows(struct offline *o, enum family f,
                                offline_row_fn fn, void *ud, struct errbuf *e);
 
+/* What a start would find: the base and above it what the log holds behind
+ * that, as a store. What is put into it stays in memory; a look takes as much
+ * of that as the log has behind the base, which has a bound (ROCKS_FLUSH_BYTES
+ * and the overlay's). Close it with store_abandon(), before `o`.
+ *
+ * Errors: those of store_open() and store_load_step(). */
+MUST_USE enum err offline_look(struct store **out, struct offline *o,
+                               struct errbuf *e);
+
 struct offline_count {
     uint64_t rows[FAMILIES];
     uint64_t bytes;

@@ -348,6 +348,16 @@ void rocks_backup_poll(struct rocks *r);
 /* Wait for the one that is under way. */
 void rocks_backup_end(struct rocks *r);
 
+/* --- offline.c, look.c: no server ----------------------------------------- */
+
+/* Of `rocks` only the directory, its lock and the base, which is read alone. No
+ * base: nothing was applied, the log has everything. */
+struct offline {
+    struct rocks rocks;
+    struct rec_applied applied;
+    uint64_t last; /* look.c */
+};
+
 /* A number as RocksDB's files hold it. */
 static inline uint64_t rocks_little(const char *p, size_t n)
 {

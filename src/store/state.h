@@ -63,5 +63,9 @@ void store_seal(struct store *s);
 /* Drop what was applied and nobody looks at. */
 void store_drop_applied(struct store *s);
 void store_pin(struct store *s, struct gather *g);
+/* Take in an entry of the log, which has the next index: load.c. */
+MUST_USE enum err store_replay(struct store *s, uint64_t index,
+                               struct slice entry, struct now now,
+                               struct errbuf *e);
 
 #endif

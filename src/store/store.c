@@ -138,7 +138,7 @@ void store_drop_applied(struct store *s)
 
 /* Slices of earlier reads end here; their bytes may still be the key that is
  * being written, so this comes after the copy. */
-static void forget_reads(struct store *s)
+void store_forget_reads(struct store *s)
 {
     if (s->scratch.bytes > 0)
         arena_reset(&s->scratch);
@@ -164,7 +164,7 @@ char *store_put(struct store *s, enum family f, struct slice key, size_t len,
     char *value =
         change_write(at, fresh ? CHANGE_PUT_FRESH : CHANGE_PUT, f, key, len);
     generation_put(s->open, f, at, fresh);
-    forget_reads(s);
+    store_forget_reads(s);
     return value;
 }
 
@@ -175,7 +175,7 @@ void store_del(struct store *s, enum family f, struct slice key)
     char *at = change_room(s, change_size(key.len, 0));
     change_write(at, CHANGE_DEL, f, key, 0);
     generation_del(s->open, f, at);
-    forget_reads(s);
+    store_forget_reads(s);
 }
 
 void store_del_range(struct store *s, enum family f, struct slice from,
@@ -188,7 +188,7 @@ void store_del_range(struct store *s, enum family f, struct slice from,
     if (to.len > 0)
         memcpy(value, to.data, to.len);
     generation_del_range(s->open, f, change_key(at), change_value(at));
-    forget_reads(s);
+    store_forget_reads(s);
 }
 
 char *store_event(struct store *s, size_t len)
@@ -207,7 +207,7 @@ uint64_t store_commit(struct store *s, struct now now)
 {
     CHECK_OBJ(s, STORE);
     struct generation *g = s->open;
-    forget_reads(s);
+    store_forget_reads(s);
     if (s->entry_changes == 0)
         return s->last_index;
     struct slice entry =
@@ -347,7 +347,7 @@ void store_poll(struct store *s, struct now now)
     store_drop_applied(s);
     sortmap_free_leaves(&s->shed, SHED_LEAVES);
     if (s->entry_changes == 0) {
-        forget_reads(s);
+        store_forget_reads(s);
         if (s->phase == LOAD_DONE && too_old(s, now.mono_ms))
             store_seal(s);
     }

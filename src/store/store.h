@@ -33,8 +33,8 @@
  *  3. A put marked fresh has no older row anywhere. Put after delete is never
  *     fresh.
  *  4. No stored value is empty.
- *  5. Slices returned by reads are valid until the next change, commit or poll,
- *     rows found through a gather until gather_release().
+ *  5. Slices returned by reads are valid until the next change, commit, poll or
+ *     store_forget_reads(), rows found through a gather until gather_release().
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -132,6 +132,10 @@ enum store_room store_room(const struct store *s);
 MUST_USE enum err store_get(struct store *s, struct gather *g, enum family f,
                             struct slice key, struct slice *value,
                             struct errbuf *e);
+
+/* What reads without a gather returned is kept until something changes: for who
+ * reads a lot and changes nothing. */
+void store_forget_reads(struct store *s);
 
 /* Called per row in key order; return false to stop. It must not change the
  * store. */
