@@ -111,16 +111,24 @@ uint64_t index_add(struct engine *e, struct done_count *c, uint64_t finished_ms,
                    const struct id *id);
 /* Before the index is read, and at the end of a tick. */
 void index_settle(struct engine *e);
+/* The row of the index that a row of `past` says names its job. False: it is no
+ * job's row, or cannot be read. */
+MUST_USE bool index_key_of(const struct past_key *k, struct slice value,
+                           struct key *block);
 /* The ids in a row of the index, holes included; false: damaged. */
 MUST_USE bool index_ids(struct slice value, struct slice *ids);
 /* The next of them from *at on, which moves behind it; false: no more. */
 bool index_next(struct slice ids, size_t *at, struct id *id);
+bool index_has(struct slice ids, const struct id *id);
 /* The ids of the block at `k`, and the block without one of them. */
 MUST_USE enum err index_get(struct engine *e, struct gather *g,
                             const struct key *k, struct slice *ids,
                             struct errbuf *err);
 void index_del(struct engine *e, const struct key *k, struct slice ids,
                const struct id *id);
+/* The block with one that it has lost. */
+void index_put_back(struct engine *e, const struct key *k, struct slice ids,
+                    const struct id *id);
 
 /* --- revive.c: taken back or erased --------------------------------------- */
 

@@ -58,6 +58,18 @@ void index_settle(struct engine *e)
         settle(e, CONTAINER_OF(it, struct done_count, touched));
 }
 
+bool index_key_of(const struct past_key *k, struct slice value,
+                  struct key *block)
+{
+    struct rec_done d;
+    struct rec_job r;
+    if (k->kind != PAST_JOB || !rec_done_decode(&d, value) ||
+        !rec_job_decode(&r, d.job))
+        return false;
+    key_index(block, k->bucket, r.queue, d.state, d.finished_ms, d.block);
+    return true;
+}
+
 bool index_ids(struct slice value, struct slice *ids)
 {
     struct rec_index r;
@@ -90,6 +102,25 @@ bool index_next(struct slice ids, size_t *at, struct id *id)
             return true;
     }
     return false;
+}
+
+bool index_has(struct slice ids, const struct id *id)
+{
+    struct id other;
+    for (size_t at = 0; index_next(ids, &at, &other);)
+        if (id_eq(&other, id))
+            return true;
+    return false;
+}
+
+void index_put_back(struct engine *e, const struct key *k, struct slice ids,
+                    const struct id *id)
+{
+    struct buf all = {0};
+    buf_add_slice(&all, ids);
+    buf_add(&all, id->bytes, ID_LEN);
+    put(e, k, buf_slice(&all), false);
+    buf_release(&all);
 }
 
 /* A hole stays where the id was, so that cursors know their place. */

@@ -6,8 +6,10 @@
  *     row, and is put where its record says; a leased one leaves other places.
  *  2. Names, unique keys and effects of jobs that are lost go; live jobs get
  *     theirs back.
- *  3. Counters of queues and owners are set to what was found, those of
- *     finished jobs (`done`) to the ids in the rows that list them (`index`).
+ *  3. Finished jobs (`past`) are named by the rows that list them (`index`),
+ * and these name no others.
+ *  4. Counters of queues and owners are set to what was found, those of
+ *     finished jobs (`done`) to the ids in the rows that list them.
  *
  * What a lost lease means nobody knows: its job is given out again, as after
  * any lost lease. A job whose queue or lane is lost stays where it is, and is
@@ -19,6 +21,7 @@
 #include "engine/core.h"
 
 #define CHUNK 500
+#define CHUNK_LARGE 64 /* of rows that may be payloads */
 
 struct seen {
     struct id id;
@@ -432,6 +435,82 @@ static enum err unlist(struct mend *m, struct errbuf *err)
     return rc;
 }
 
+/* Finished jobs of a chunk of `past` that their block does not name. */
+struct unlisted {
+    struct mend *m;
+    struct key last; /* len 0: none */
+    struct {
+        struct key block;
+        struct id id;
+    } all[CHUNK_LARGE];
+    size_t n;
+};
+
+/* The queue is not lost, and this is what a job can end as. */
+static bool may_be_listed(const struct mend *m, const struct key *block)
+{
+    struct index_key k;
+    return key_parse_index(key_slice(block), &k) && k.queue < m->e->queues_n &&
+           m->e->queues[k.queue] != NULL && k.state > JOB_RUNNING &&
+           k.state < JOB_STATES;
+}
+
+static bool note_unlisted(struct slice key, struct slice value, void *ud)
+{
+    struct unlisted *u = ud;
+    struct past_key k;
+    struct key block;
+    struct slice row, ids;
+    if (key.len > KEY_MAX)
+        return true;
+    memcpy(u->last.bytes, key.data, key.len);
+    u->last.len = (uint16_t)key.len;
+    if (!key_parse_past(key, &k) || !index_key_of(&k, value, &block) ||
+        !may_be_listed(u->m, &block))
+        return true;
+    if (store_get(u->m->e->store, NULL, FAMILY_INDEX, key_slice(&block), &row,
+                  NULL) == ERR_OK &&
+        (!index_ids(row, &ids) || index_has(ids, &k.id)))
+        return true;
+    u->all[u->n].block = block;
+    u->all[u->n++].id = k.id;
+    return true;
+}
+
+static void list_again(struct unlisted *u)
+{
+    struct engine *e = u->m->e;
+    for (size_t i = 0; i < u->n; i++) {
+        struct slice row, ids = SLICE_EMPTY;
+        const struct key *k = &u->all[i].block;
+        if (store_get(e->store, NULL, FAMILY_INDEX, key_slice(k), &row, NULL) ==
+                ERR_OK &&
+            !index_ids(row, &ids))
+            continue;
+        index_put_back(e, k, ids, &u->all[i].id);
+        u->m->out->listed++;
+    }
+}
+
+static enum err mend_lists(struct mend *m, struct errbuf *err)
+{
+    struct key from = {.len = 0};
+    struct unlisted *u = NEW(struct unlisted);
+    enum err rc;
+    u->m = m;
+    do {
+        u->n = u->last.len = 0;
+        rc = store_scan(m->e->store, NULL, FAMILY_PAST, key_slice(&from),
+                        SLICE_EMPTY, CHUNK_LARGE, note_unlisted, u, err);
+        if (rc == ERR_OK)
+            list_again(u);
+        key_next(&from, key_slice(&u->last));
+        commit(m);
+    } while (rc == ERR_OK && u->last.len > 0);
+    mem_free(u);
+    return rc;
+}
+
 /* Both lists have one order. */
 static enum err mend_finished(struct mend *m, struct errbuf *err)
 {
@@ -506,6 +585,8 @@ enum err engine_mend(struct engine *e, struct now now, struct mended *out,
         rc = mend_jobs(m, err);
     if (rc == ERR_OK)
         rc = mend_keys(m, err);
+    if (rc == ERR_OK)
+        rc = mend_lists(m, err);
     if (rc == ERR_OK)
         rc = mend_finished(m, err);
     if (rc == ERR_OK)

@@ -12,6 +12,7 @@ struct mended {
     uint64_t recounted;  /* queues and owners whose counters were wrong */
     uint64_t keys;       /* names, unique keys and effects of lost jobs */
     uint64_t claimed;    /* names and unique keys that live jobs had lost */
+    uint64_t listed;     /* finished jobs that no row of the index named */
     uint64_t homeless;   /* jobs whose queue or lane is lost: left alone */
     uint64_t unreadable; /* rows of jobs */
 };

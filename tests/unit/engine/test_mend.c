@@ -86,15 +86,42 @@ static void lost_counters_are_counted_anew(void **state)
     some_of_all(r);
     assert_int_equal(
         lose(r, FAMILY_NAMED, key_prefix_named(&k, 5 /* counters */)), 1);
-    assert_int_equal(lose(r, FAMILY_INDEX, SLICE_EMPTY), 1);
     store_commit(r->store, r->now);
     rig_restart(r);
     assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
     struct mended m = mended(r);
     assert_int_equal(m.requeued, 0);
-    assert_int_equal(m.recounted, 2);
+    assert_int_equal(m.recounted, 1);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_READY], 7);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_RUNNING], 2);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], 1);
+}
+
+static void finished_jobs_are_listed_again(void **state)
+{
+    struct rig *r = *state;
+    some_of_all(r);
+    assert_int_equal(rig_ack(r, r->token[1]), ERR_OK);
+    assert_int_equal(lose(r, FAMILY_INDEX, SLICE_EMPTY), 2);
+    store_commit(r->store, r->now);
+    rig_restart(r);
+    assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
+    struct mended m = mended(r);
+    assert_int_equal(m.listed, 2);
+    assert_int_equal(m.recounted, 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], 2);
+}
+
+static void a_lost_finished_job_is_not_listed(void **state)
+{
+    struct rig *r = *state;
+    some_of_all(r);
+    assert_true(lose(r, FAMILY_PAST, SLICE_EMPTY) > 0);
+    store_commit(r->store, r->now);
+    rig_restart(r);
+    struct mended m = mended(r);
+    assert_int_equal(m.listed, 0);
+    assert_int_equal(m.recounted, 1);
     assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], 0);
 }
 
@@ -153,7 +180,7 @@ static void what_is_whole_stays_as_it_is(void **state)
     some_of_all(r);
     rig_restart(r);
     struct mended m = mended(r);
-    assert_int_equal(m.requeued + m.doubled + m.recounted + m.keys +
+    assert_int_equal(m.requeued + m.doubled + m.recounted + m.keys + m.listed +
                          m.homeless + m.unreadable,
                      0);
 }
@@ -165,6 +192,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(jobs_without_a_place_get_it_back),
         TEST(lost_counters_are_counted_anew),
+        TEST(finished_jobs_are_listed_again),
+        TEST(a_lost_finished_job_is_not_listed),
         TEST(finished_jobs_are_counted_where_they_are_listed),
         TEST(a_lost_job_leaves_no_unique_key),
         TEST(a_job_gets_its_lost_name_and_unique_key_back),
