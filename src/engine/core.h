@@ -112,11 +112,6 @@ void report_event(struct engine *e, const struct event *ev);
 /* A row that cannot be right: told as an event, never fatal here. */
 void fault(struct engine *e, struct now now, const struct errbuf *why);
 
-/* --- check_rows.c --------------------------------------------------------- */
-
-/* Part of engine_check(): rows that hang from jobs. */
-MUST_USE enum err rows_check(struct engine *e, struct errbuf *err);
-
 /* --- add.c ---------------------------------------------------------------- */
 
 void draft_free(struct engine *e);

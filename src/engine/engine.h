@@ -737,7 +737,17 @@ struct engine_stats {
 };
 void engine_get_stats(const struct engine *e, struct engine_stats *out);
 
-/* Recount rows and verify the invariants above: slow, for tests and debug. The
+/* Compare rows with rows, and with the counters that engine_load() took from
+ * them: a pass over each family, in bounded memory. Each finding is a sentence
+ * that names family and row and says what is wrong. To be called when nothing
+ * but engine_load() has changed the store, or after engine_commit().
+ *
+ * Errors: what reading the store returns. */
+typedef void (*engine_finding_fn)(void *ud, const char *finding);
+MUST_USE enum err engine_audit(struct engine *e, engine_finding_fn tell,
+                               void *ud, struct errbuf *err);
+
+/* That, and whether memory is as the rows are: slow, for tests and debug. The
  * first violation is told in *err (ERR_INTERNAL). */
 MUST_USE enum err engine_check(struct engine *e, struct errbuf *err);
 

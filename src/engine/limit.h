@@ -36,6 +36,7 @@
 #include "engine/job.h"
 #include "engine/rate.h"
 #include "engine/records.h"
+#include "store/key.h"
 #include "util/list.h"
 #include "util/map.h"
 
@@ -211,6 +212,21 @@ void park_free(struct engine *e, struct lane *l);
 bool park_arm(struct engine *e, struct lane *l, bool work);
 /* The limit has opened: lanes into heaps, waiters awake. */
 void park_open(struct engine *e, struct limit *l, struct now now);
+/* The place of a job by its row, and the name under which it is parked there:
+ * the first of its own. ERR_NOTFOUND: it is not. */
+struct park_place {
+    const struct id *id;
+    uint32_t lane;
+    uint64_t order;
+};
+struct park_name {
+    size_t len;
+    char text[KEY_NAME_MAX];
+};
+MUST_USE enum err park_look(struct engine *e, struct gather *g,
+                            const struct park_place *p,
+                            const struct rec_more *m, struct park_name *name,
+                            struct errbuf *err);
 /* Is the job parked? Then it is marked so. */
 MUST_USE enum err park_find(struct engine *e, struct gather *g, struct job *j,
                             struct errbuf *err);

@@ -314,41 +314,54 @@ void park_sift(struct engine *e, struct queue *q)
 
 /* --- finding ------------------------------------------------------------- */
 
-static enum err stands_under(struct engine *e, struct gather *g, struct job *j,
-                             struct slice name, struct errbuf *err)
+static enum err stands_under(struct engine *e, struct gather *g,
+                             const struct park_place *p, struct slice kind,
+                             struct slice name, struct park_name *out,
+                             struct errbuf *err)
 {
     struct key k;
     struct slice value;
-    enum err rc = store_get(e->store, g, FAMILY_PARKED,
-                            key_parked(&k, name, j->lane->id, j->order, &j->id),
-                            &value, err);
-    if (rc != ERR_OK)
-        return rc;
-    j->state = JOB_PARKED;
-    j->parked = park_lane(e, limit_make(e, name), j->lane);
-    return ERR_OK;
+    ASSERT(kind.len + name.len <= sizeof(out->text));
+    out->len = kind.len + name.len;
+    if (kind.len > 0)
+        memcpy(out->text, kind.data, kind.len);
+    memcpy(out->text + kind.len, name.data, name.len);
+    return store_get(
+        e->store, g, FAMILY_PARKED,
+        key_parked(&k, slice_of(out->text, out->len), p->lane, p->order, p->id),
+        &value, err);
+}
+
+enum err park_look(struct engine *e, struct gather *g,
+                   const struct park_place *p, const struct rec_more *m,
+                   struct park_name *out, struct errbuf *err)
+{
+    struct slice name, limits = m->limits;
+    enum err rc = ERR_NOTFOUND;
+    while (rc == ERR_NOTFOUND && word_next(&limits, &name))
+        rc = stands_under(e, g, p, SLICE_EMPTY, name, out, err);
+    if (rc == ERR_NOTFOUND && m->owner > 0 && m->owner < e->owners_n &&
+        e->owners[m->owner] != NULL)
+        rc = stands_under(e, g, p, OWNER_LIMIT, e->owners[m->owner]->name, out,
+                          err);
+    return rc;
 }
 
 /* A job whose row does not say where it is: under one of its names? */
 enum err park_find(struct engine *e, struct gather *g, struct job *j,
                    struct errbuf *err)
 {
+    struct park_name name;
     struct rec_more m;
-    struct slice name;
     if ((j->flags & (JOBF_LIMITS | JOBF_OWNED)) == 0 || j->lane == NULL)
         return ERR_OK;
+    struct park_place p = {&j->id, j->lane->id, j->order};
     job_more(j, &m);
-    enum err rc = ERR_NOTFOUND;
-    while (rc == ERR_NOTFOUND && word_next(&m.limits, &name))
-        rc = stands_under(e, g, j, name, err);
-    if (rc == ERR_NOTFOUND && m.owner > 0 && m.owner < e->owners_n &&
-        e->owners[m.owner] != NULL) {
-        char text[sizeof("owner:") + NAME_MAX_LEN];
-        struct slice o = e->owners[m.owner]->name;
-        memcpy(text, OWNER_LIMIT.data, OWNER_LIMIT.len);
-        memcpy(text + OWNER_LIMIT.len, o.data, o.len);
-        rc =
-            stands_under(e, g, j, slice_of(text, OWNER_LIMIT.len + o.len), err);
+    enum err rc = park_look(e, g, &p, &m, &name, err);
+    if (rc == ERR_OK) {
+        j->state = JOB_PARKED;
+        j->parked =
+            park_lane(e, limit_make(e, slice_of(name.text, name.len)), j->lane);
     }
     return rc == ERR_NOTFOUND ? ERR_OK : rc;
 }

@@ -119,6 +119,7 @@ static void a_lost_finished_job_is_not_listed(void **state)
     assert_true(lose(r, FAMILY_PAST, SLICE_EMPTY) > 0);
     store_commit(r->store, r->now);
     rig_restart(r);
+    assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
     struct mended m = mended(r);
     assert_int_equal(m.listed, 0);
     assert_int_equal(m.recounted, 1);
