@@ -25,6 +25,9 @@ void audit_tell(struct audit *a, enum family f, struct slice key,
     va_start(args, fmt);
     vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, args);
     va_end(args);
+    for (char *c = text; *c != '\0'; c++) /* clients choose names */
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
     a->tell(a->ud, text);
 }
 

@@ -9,6 +9,7 @@
  * lanes and of the near future are read when they are first looked at.
  */
 #include "engine/core.h"
+#include "store/offline.h"
 
 #define SLICE_ROWS 4096
 
@@ -117,6 +118,8 @@ static enum err load_rows(struct engine *e, struct now now, bool *more,
         at += len[0];
         rc = take_row(e, s.step, last, slice_of(s.rows.data + at, len[1]), now,
                       err);
+        if (rc != ERR_OK)
+            err_wrap(err, "row %s", offline_hex(last));
         at += len[1];
     }
     *more = s.n == SLICE_ROWS;

@@ -300,6 +300,7 @@ static void a_lease_without_its_job_is_refused_as_a_start_does(void **state)
     lose(a, FAMILY_JOBS, id_slice(&a->leased), true);
     assert_int_equal(look(a, &e), ERR_CORRUPT);
     assert_non_null(strstr(e.text, "family runs: a lease without its job"));
+    assert_non_null(strstr(e.text, offline_hex(id_slice(&a->leased))));
 }
 
 static void a_lost_lease_is_found(void **state)
