@@ -41,7 +41,7 @@ static int failed(enum err rc, const struct errbuf *e)
     return rc == ERR_CORRUPT ? EXIT_DAMAGE : EXIT_FAILED;
 }
 
-/* --- verify and inspect -------------------------------------------------- */
+/* --- what there is ------------------------------------------------------- */
 
 static void print_log(const struct offline_count *n)
 {
@@ -65,6 +65,79 @@ static void print_cut(const struct manifest_cut *cut)
                cut->applied);
 }
 
+/* --- rows against rows --------------------------------------------------- */
+
+static enum err load(struct engine *engine, struct errbuf *e)
+{
+    bool done = false;
+    enum err rc = ERR_OK;
+    while (rc == ERR_OK && !done)
+        rc = engine_load(engine, clock_now(), &done, e);
+    return rc;
+}
+
+struct findings {
+    uint64_t n;
+};
+
+#define FINDINGS_TOLD 20
+
+static void tell_finding(void *ud, const char *finding)
+{
+    struct findings *f = ud;
+    if (f->n++ < FINDINGS_TOLD)
+        fprintf(stderr, "belfry-check: %s\n", finding);
+}
+
+static void tell_rest(const struct findings *f)
+{
+    if (f->n > FINDINGS_TOLD)
+        fprintf(stderr, "belfry-check: and %" PRIu64 " findings more\n",
+                f->n - FINDINGS_TOLD);
+}
+
+/* As a start would load it, and further. */
+static enum err compare_rows(const char *dir, struct findings *f,
+                             struct errbuf *e)
+{
+    struct offline *o = NULL;
+    struct store *s = NULL;
+    struct engine *engine = NULL;
+    struct engine_config config;
+    engine_config_default(&config);
+    enum err rc = offline_open(&o, dir, e);
+    if (rc == ERR_OK)
+        rc = offline_look(&s, o, e);
+    if (rc != ERR_OK)
+        goto out;
+    engine = engine_new(s, &config);
+    rc = load(engine, e);
+    if (rc != ERR_OK) {
+        err_wrap(e, "a start would fail");
+        goto out;
+    }
+    rc = engine_audit(engine, tell_finding, f, e);
+
+out:
+    engine_free(&engine);
+    store_abandon(&s);
+    offline_close(&o);
+    return rc;
+}
+
+static int compared(const char *dir)
+{
+    struct findings f = {0};
+    struct errbuf e = {{0}};
+    enum err rc = compare_rows(dir, &f, &e);
+    tell_rest(&f);
+    if (rc != ERR_OK)
+        return failed(rc, &e);
+    return f.n == 0 ? EXIT_WELL : EXIT_DAMAGE;
+}
+
+/* --- verify and inspect -------------------------------------------------- */
+
 static int verify(const char *dir)
 {
     struct offline_count n;
@@ -85,10 +158,14 @@ static int verify(const char *dir)
     print_cut(&n.cut);
     print_log(&n);
     printf("start     number %" PRIu32 "\n", n.start_number);
-    printf("OK: every row, record and change was read (%" PRIu64
-           " changes in the log)\n",
-           n.changes);
-    return EXIT_WELL;
+    /* In the order in which things were found out. */
+    fflush(stdout);
+    int status = compared(dir);
+    if (status == EXIT_WELL)
+        printf("OK: every row, record and change was read (%" PRIu64
+               " changes in the log), and the rows fit each other\n",
+               n.changes);
+    return status;
 }
 
 static int inspect(const char *dir)
@@ -201,6 +278,11 @@ static int restore(const char *backup, const char *dir)
         err_wrap(&e, "the backup %s", backup);
         return failed(rc, &e);
     }
+    int status = compared(backup);
+    if (status != EXIT_WELL) {
+        fprintf(stderr, "belfry-check: the backup %s is not copied\n", backup);
+        return status;
+    }
     rc = offline_copy(backup, dir, &e);
     if (rc == ERR_OK)
         rc = offline_verify(dir, &n, &e);
@@ -215,15 +297,6 @@ static void tell(void *ud, const char *line)
 {
     (void)ud;
     printf("%s\n", line);
-}
-
-static enum err load(struct engine *engine, struct errbuf *e)
-{
-    bool done = false;
-    enum err rc = ERR_OK;
-    while (rc == ERR_OK && !done)
-        rc = engine_load(engine, clock_now(), &done, e);
-    return rc;
 }
 
 /* Jobs into their places, counters as they should be. */
@@ -250,8 +323,9 @@ static enum err mend(const char *dir, struct errbuf *e)
                " places too many and %" PRIu64
                " keys of lost ones dropped, %" PRIu64
                " names and unique keys given back; %" PRIu64
+               " finished ones listed again; %" PRIu64
                " queues and owners counted anew\n",
-               m.requeued, m.doubled, m.keys, m.claimed, m.recounted);
+               m.requeued, m.doubled, m.keys, m.claimed, m.listed, m.recounted);
     if (m.homeless + m.unreadable > 0)
         printf("jobs: %" PRIu64 " belong to no queue that is known, %" PRIu64
                " cannot be read\n",
@@ -272,6 +346,11 @@ static int salvage(const char *dir)
     if (rc != ERR_OK)
         return failed(rc, &e);
     print_log(&n);
+    struct findings f = {0};
+    rc = compare_rows(dir, &f, &e);
+    if (rc != ERR_OK)
+        return failed(rc, &e);
+    tell_rest(&f);
     printf("%s can be started on again\n", dir);
     return EXIT_WELL;
 }
