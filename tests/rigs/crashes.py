@@ -5,8 +5,20 @@ import os
 import shutil
 import time
 
+from faults import belfry_check
 from ledger import Ledger
 from rig import Client, Fault, Server, free_port, random_settings, seeded
+
+
+def contents(folder):
+    """Names, sizes and times of what is there. (A lock is taken, and a look that
+    was cut short goes.)"""
+    return {
+        os.path.join(base, n): os.stat(os.path.join(base, n))[6:9:2]
+        for base, _, names in os.walk(folder)
+        for n in names
+        if n not in ("lock", "LOCK") and not base.endswith("/base.look")
+    }
 
 
 class Campaign:
@@ -41,8 +53,20 @@ class Campaign:
             **random_settings(self.rng),
         }
 
+    def examine(self):
+        """What a crash left is whole, and to look at it changes nothing."""
+        folder = self.server.folder
+        if not os.path.exists(folder + "/belfry"):
+            return  # it did not come that far
+        before = contents(folder)
+        code, said = belfry_check(folder)
+        self.report.check(code == 0, "belfry-check: %d: %s" % (code, said[-800:]))
+        changed = [n for n, _ in before.items() ^ contents(folder).items()]
+        self.report.check(not changed, "belfry-check changed %s" % changed)
+
     def restart(self, may_die=False):
-        """Start and check. False: it died and was allowed to."""
+        """Look, start and check. False: it died and was allowed to."""
+        self.examine()
         settings = self.settings()
         self.server.start(settings)
         try:
