@@ -163,6 +163,7 @@ enum err offline_look(struct store **out, struct offline *o, struct errbuf *e)
 {
     struct store_options so;
     bool done = false;
+    rocks_thread_begin();
     store_options_default(&so);
     so.dir = o->rocks.dir;
     o->rocks.backend.ops = &look_ops;
