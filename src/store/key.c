@@ -108,8 +108,8 @@ struct slice key_prefix_queue(struct key *k, uint32_t queue)
 
 struct slice key_prefix_lane(struct key *k, uint32_t queue, uint32_t lane)
 {
-    key_prefix_queue(k, queue);
-    add_u32(k, lane);
+    k->len = 0;
+    add_u64(k, (uint64_t)queue << 32 | lane);
     return key_slice(k);
 }
 

@@ -56,8 +56,9 @@ static int compare_rest(struct slice key, const char *at)
     struct slice other = change_key(at);
     if (key.len <= HEAD || other.len <= HEAD)
         return key.len < other.len ? -1 : key.len > other.len;
-    return slice_cmp(slice_of(key.data + HEAD, key.len - HEAD),
-                     slice_of(other.data + HEAD, other.len - HEAD));
+    struct slice a = slice_of(key.data + HEAD, key.len - HEAD);
+    struct slice b = slice_of(other.data + HEAD, other.len - HEAD);
+    return slice_eq(a, b) ? 0 : slice_cmp(a, b); /* mostly the same id */
 }
 
 static inline int compare(const struct sought *s, const struct sortmap_row *r)
@@ -253,8 +254,12 @@ bool sortmap_find(struct sortmap *m, struct slice key, struct sortmap_pos *pos)
         l = descend(m, &sought);
     remember(m, l);
     pos->leaf = l;
+    /* At the hint, or behind what was put there: who works through many lanes
+     * puts a row behind the last one's. */
     if (hint_is_right(l, m->hint, &sought, &found))
         pos->at = m->hint;
+    else if (hint_is_right(l, m->hint + 1, &sought, &found))
+        pos->at = m->hint + 1;
     else
         pos->at = leaf_lower_bound(l, &sought, &found);
     m->hint = pos->at;

@@ -14,8 +14,8 @@
  * Two thirds of all operations of a scheduler are at the tail (births) or near
  * the head (deaths), so a find first looks into the leaves that the last finds
  * ended in (fingers) and descends only if the key is in none of them. Inside
- * the leaf it first looks where the last one ended (hint), because batches put
- * and delete rows in order.
+ * the leaf it first looks where the last one ended (hint) and behind it,
+ * because batches put and delete rows in order.
  *
  * Borrowed: a row that was ever put in must outlive the map, because its key
  * may live on as a separator.

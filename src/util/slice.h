@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct slice {
@@ -31,9 +32,22 @@ static inline struct slice slice_str(const char *s)
     return (struct slice){s, strlen(s)};
 }
 
+/* Most names are short: a call would take longer than comparing them. */
 static inline bool slice_eq(struct slice a, struct slice b)
 {
-    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+    size_t n = a.len;
+    if (n != b.len)
+        return false;
+    if (n < 8 || n > 16)
+        return n == 0 || memcmp(a.data, b.data, n) == 0;
+    uint64_t x, y, first, last;
+    memcpy(&x, a.data, 8);
+    memcpy(&y, b.data, 8);
+    first = x ^ y;
+    memcpy(&x, a.data + n - 8, 8);
+    memcpy(&y, b.data + n - 8, 8);
+    last = x ^ y;
+    return (first | last) == 0;
 }
 
 /* Byte order; a prefix comes before what it is a prefix of. */

@@ -47,6 +47,23 @@ static void slices_compare_by_bytes_and_words_without_case(void **state)
     assert_false(slice_has_prefix(slice_str("a"), slice_str("ab")));
 }
 
+static void slices_differ_wherever_a_byte_does(void **state)
+{
+    (void)state;
+    char a[40], b[40];
+    for (size_t i = 0; i < sizeof(a); i++)
+        a[i] = b[i] = (char)(i * 7);
+    for (size_t len = 0; len < sizeof(a); len++) {
+        assert_true(slice_eq(slice_of(a, len), slice_of(b, len)));
+        assert_false(slice_eq(slice_of(a, len), slice_of(b, len + 1)));
+        for (size_t at = 0; at < len; at++) {
+            b[at] ^= 0x20;
+            assert_false(slice_eq(slice_of(a, len), slice_of(b, len)));
+            b[at] ^= 0x20;
+        }
+    }
+}
+
 static void slots_are_those_of_redis_cluster(void **state)
 {
     (void)state;
@@ -224,6 +241,7 @@ static void digits_are_those_of_printf(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_differ_wherever_a_byte_does),
         cmocka_unit_test(a_buffer_grows_and_gives_from_the_front),
         cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(slices_compare_by_bytes_and_words_without_case),
