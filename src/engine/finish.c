@@ -355,6 +355,20 @@ void due_rows_del(struct engine *e, const struct job *j)
         due_del(e, m.cancel_at_ms, DUE_CANCEL, &j->id);
 }
 
+/* A start deadline that passed while somebody seemed to have the job found it
+ * started: its timer rings again. Also one that is still to come, because the
+ * clock may have been set back after it rang. */
+void expiry_again(struct engine *e, const struct job *j)
+{
+    struct rec_more m;
+    if ((j->flags & JOBF_EXPIRES) == 0 || job_tried(j))
+        return;
+    job_more(j, &m);
+    struct due d = {.at_ms = m.expires_at_ms, .kind = DUE_EXPIRES, .id = j->id};
+    due_del(e, d.at_ms, d.kind, &d.id); /* it may not have come round yet */
+    due_put(e, &d, false);
+}
+
 /* Keys, due rows and edges that only a live job has. */
 static void let_go(struct engine *e, struct job *j, uint32_t bucket)
 {
@@ -644,6 +658,7 @@ void execution_released(struct engine *e, struct job *j, enum verb verb,
     report(e, verb == VERB_SNOOZE ? EVENT_JOB_SNOOZED : EVENT_JOB_RELEASED, j,
            now, since(j->started_ms, now), SLICE_EMPTY);
     settle_attempt(e, j, &o, now);
+    expiry_again(e, j);
     if (delay_ms == 0)
         come_back(e, j, &m, JOB_READY, 0, DUEF_OLD_PLACE, now);
     else
@@ -661,10 +676,7 @@ static enum err expire(struct engine *e, struct gather *g, const struct id *id,
         return ERR_OK; /* it ended; its row here was overlooked */
     if (rc != ERR_OK)
         return rc;
-    struct rec_more m;
-    job_more(j, &m);
-    /* A lease that was undone was no start. */
-    if (unstarted && (m.last_n > 0 || j->state == JOB_RUNNING)) {
+    if (unstarted && (job_tried(j) || j->state == JOB_RUNNING)) {
         job_drop(e, j);
         return ERR_OK;
     }

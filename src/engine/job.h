@@ -181,4 +181,11 @@ static inline uint32_t job_attempt(const struct job *j)
     return j->failures + j->crashes + 1;
 }
 
+/* Has an execution ended that counts, since it was added or taken back? One
+ * that was released, snoozed or undone was no start. */
+static inline bool job_tried(const struct job *j)
+{
+    return job_attempt(j) > 1;
+}
+
 #endif

@@ -147,7 +147,7 @@ static enum err too_late(struct engine *e, struct gather *g, struct job *j,
     if ((j->flags & (JOBF_EXPIRES | JOBF_DEADLINE)) == 0)
         return ERR_OK;
     job_more(j, &m);
-    bool started = (j->flags & JOBF_EXPIRES) != 0 && m.last_n == 0 &&
+    bool started = (j->flags & JOBF_EXPIRES) != 0 && !job_tried(j) &&
                    m.expires_at_ms <= now.wall_ms;
     bool total =
         (j->flags & JOBF_DEADLINE) != 0 && m.deadline_at_ms <= now.wall_ms;
@@ -474,21 +474,6 @@ enum err engine_lease(struct engine *e, struct gather *g,
     return rc;
 }
 
-/* A start deadline that passed while somebody seemed to have the job found it
- * started. Its timer rings again. */
-static void expiry_again(struct engine *e, const struct job *j, struct now now)
-{
-    struct rec_more m;
-    if ((j->flags & JOBF_EXPIRES) == 0)
-        return;
-    job_more(j, &m);
-    if (m.last_n > 0 || m.expires_at_ms > now.wall_ms)
-        return;
-    struct due d = {.at_ms = m.expires_at_ms, .kind = DUE_EXPIRES, .id = j->id};
-    due_del(e, d.at_ms, d.kind, &d.id); /* it may not have come round yet */
-    due_put(e, &d, false);
-}
-
 /* As if it had never been, but for the number: were it given again, a request
  * with the IDEMPOTENCY key of this lease would find the next holder's. A lease
  * that such a request has got by now may be in a worker's hands. A job that was
@@ -523,7 +508,7 @@ void engine_lease_undo(struct engine *e, const struct slice *tokens, uint32_t n,
         unique_retake(e, j, now);
         job_move(e, j, JOB_READY);
         job_store(e, j, NULL);
-        expiry_again(e, j, now);
+        expiry_again(e, j);
         report(e, EVENT_JOB_RELEASED, j, now, 0, SLICE_LIT("undone"));
         (void)place_ready(e, j, false, now);
     }

@@ -24,6 +24,7 @@ struct change {
     struct rec_more m;
     struct lane *lane;
     enum job_state was, to;
+    bool tried;
     struct buf row, more, limits, tags; /* slices of r and m point in here */
 };
 
@@ -182,7 +183,7 @@ static void add_times(const struct change *c, struct job_options *all,
 {
     const struct rec_more *m = &c->m;
     bool timed = (all->given & TIMED) != 0;
-    bool expires = (c->r.flags & JOBF_EXPIRES) != 0 && m->last_n == 0;
+    bool expires = (c->r.flags & JOBF_EXPIRES) != 0 && !c->tried;
     if (!timed && c->was == JOB_SCHEDULED &&
         (all->given & (BIT(EXPIRES) | BIT(DEADLINE))) != 0) {
         all->given |= BIT(AT);
@@ -405,6 +406,7 @@ enum err engine_update(struct engine *e, struct gather *g,
     if (rc != ERR_OK)
         return rc;
     c.was = (enum job_state)j->state;
+    c.tried = job_tried(j);
     if (c.was == JOB_RUNNING)
         rc = err_set(err, ERR_STATE,
                      "the job is running: only waiting jobs are changed");

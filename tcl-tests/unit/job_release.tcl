@@ -10,6 +10,15 @@ start_server {tags {jobs}} {
         assert_equal OK [r job.ack [dict get $job token]]
         assert_error "FINISHED *" {r job.ack $token}
     }
+    test {a job that was given back was not started, and EXPIRES holds} {
+        foreach end {{job.release} {job.nack SNOOZE 1h}} {
+            set id [r job.add late x EXPIRES 100ms]
+            set token [lease_token late]
+            wait_for {[dict get [r job.get $id] expires_ms] < [clock milliseconds]}
+            r [lindex $end 0] $token {*}[lrange $end 1 end]
+            wait_for {[r job.state $id] eq "expired"}
+        }
+    }
     test {ALSO gives many back} {
         r job.addm many 2 a b
         set tokens [lmap j [r job.lease many COUNT 2] {dict get $j token}]

@@ -81,8 +81,14 @@ start_server {tags {jobs}} {
         assert_error "ERR EXPIRES and DEADLINE exclude*" {
             r job.update $id EXPIRES 5h
         }
-        # What has been started once does not expire unstarted.
+        # What has been started once does not expire unstarted; giving it back
+        # was no start.
         r job.add late x EXPIRES 1h
+        set job [lease_one late]
+        r job.release [dict get $job token]
+        assert_error "ERR DELAY and EXPIRES exclude*" {
+            r job.update [dict get $job id] DELAY 2h
+        }
         set job [lease_one late]
         r job.nack [dict get $job token] DELAY 1m
         assert_equal OK [r job.update [dict get $job id] DELAY 2h]

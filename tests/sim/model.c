@@ -157,7 +157,7 @@ void model_end(struct model *m, struct mjob *j, enum mstate state, uint8_t verb,
 {
     model_become(m, j, state);
     j->cancelling = false;
-    j->tried = true;
+    j->tried |= verb != 'r'; /* what is given back was no start */
     j->ended = j->delivery;
     j->ended_by = verb;
     j->finished_ms = now.wall_ms;

@@ -77,7 +77,7 @@ struct mjob {
     uint64_t timeout_ms, timeout_at_ms, started_ms; /* wall */
     uint32_t trips;        /* of its breaker, when it was leased ... */
     bool probe;            /* ... while that was half open */
-    bool tried;            /* an execution has ended */
+    bool tried;            /* an execution has ended that counts */
     bool purged;           /* its rows are still there */
     uint32_t ends;         /* how often it has ended ... */
     enum mstate over;      /* ... and how it did last */

@@ -76,7 +76,7 @@ const char *model_managed(struct model *m, uint32_t k, enum manage_verb verb,
         break;
     case MANAGE_RETRY:
         model_become(m, j, M_WAITING);
-        j->in_line = false;
+        j->in_line = j->tried = false;
         j->revived_ms = now.mono_ms;
         j->failures = 0;
         j->progress = 0;

@@ -1,6 +1,6 @@
-/* Jobs that end by a time: EXPIRES, if none of their executions has ended by
- * then and none is under way, and DEADLINE, whatever they do. An execution ends
- * by TIMEOUT, however often its lease is renewed. */
+/* Jobs that end by a time: EXPIRES, if none of their executions that counts has
+ * ended by then and none is under way, and DEADLINE, whatever they do. An
+ * execution ends by TIMEOUT, however often its lease is renewed. */
 #include "world_impl.h"
 
 #define MINUTE_MS ((uint64_t)60 * 1000)

@@ -330,6 +330,22 @@ static void extended_quietly(void *ud, uint32_t i, uint64_t left_ms,
     assert_int_equal(order, ORDER_CONTINUE);
 }
 
+static void a_job_of_a_draining_worker_was_not_started(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    lease_and_vanish(r, "w");
+    assert_int_equal(
+        engine_worker_drain(r->engine, SLICE_LIT("w"), true, r->now, &r->err),
+        ERR_OK);
+    rig_pass(r, 1000);
+    assert_int_equal(rig_state(r, id), JOB_RUNNING);
+    rig_pass(r, r->config.session_grace_ms);
+    rig_pass(r, 0);
+    assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+}
+
 static void a_session_that_did_not_come_back_ends_uncounted(void **state)
 {
     struct rig *r = *state;
@@ -563,6 +579,7 @@ int main(void)
         TEST(the_leases_of_a_session_end_after_its_last_client),
         TEST(a_job_that_kills_each_worker_of_a_session_is_poison),
         TEST(the_session_of_a_draining_worker_ends_uncounted),
+        TEST(a_job_of_a_draining_worker_was_not_started),
         TEST(a_session_that_did_not_come_back_ends_uncounted),
         TEST(a_restart_gives_every_lease_its_full_length_again),
         TEST(a_restart_reads_no_backlog),

@@ -450,6 +450,84 @@ static void a_job_whose_only_lease_was_undone_expires(void **state)
     }
 }
 
+static void give_back(struct rig *r, bool snooze)
+{
+    struct nack_params p = {
+        .tokens = &r->token[0], .n = 1, .snooze = true, .delay_ms = 9000};
+    assert_int_equal(snooze ? rig_nack_with(r, p) : rig_release(r, r->token[0]),
+                     ERR_OK);
+}
+
+/* That counts for nothing: it was not started. */
+static void a_job_that_was_given_back_expires(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    for (int i = 0; i < 4; i++) {
+        bool late = i % 2, snooze = i / 2;
+        struct id id = rig_add(r, "q", "x", &o).id;
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        rig_pass(r, late ? 1500 : 500);
+        give_back(r, snooze);
+        rig_restart(r);
+        assert_int_equal(rig_state(r, id), snooze ? JOB_SCHEDULED : JOB_READY);
+        rig_pass(r, late ? 0 : 499);
+        assert_int_equal(rig_state(r, id), late     ? JOB_EXPIRED
+                                           : snooze ? JOB_SCHEDULED
+                                                    : JOB_READY);
+        rig_pass(r, 1);
+        assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+    }
+}
+
+static void a_job_that_was_given_back_too_late_is_not_leased(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_pass(r, 1000);
+    give_back(r, false);
+    assert_int_equal(rig_lease(r, "q", 1), 0);
+    assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+}
+
+static void a_start_deadline_that_a_clock_passed_twice_holds(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_pass(r, 1500);
+    r->now.wall_ms -= 1000;
+    give_back(r, false);
+    rig_pass(r, 499);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    rig_pass(r, 1);
+    assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+}
+
+/* It was started, however that went. */
+static void a_job_that_failed_or_crashed_does_not_expire(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    struct id failed = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    struct id crashed = rig_add(r, "q", "y", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    rig_pass(r, 60000);
+    rig_pass(r, r->config.crash_delay_ms);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        give_back(r, i == 0); /* that changes nothing */
+        rig_pass(r, 1000);
+        assert_int_equal(rig_state(r, failed), JOB_READY);
+        assert_int_equal(rig_state(r, crashed), JOB_SCHEDULED);
+    }
+}
+
 static void a_deadline_ends_a_job_even_while_it_runs(void **state)
 {
     struct rig *r = *state;
@@ -727,6 +805,10 @@ int main(void)
         TEST(a_paused_queue_keeps_its_jobs),
         TEST(jobs_that_are_not_started_in_time_expire),
         TEST(a_job_whose_only_lease_was_undone_expires),
+        TEST(a_job_that_was_given_back_expires),
+        TEST(a_job_that_was_given_back_too_late_is_not_leased),
+        TEST(a_start_deadline_that_a_clock_passed_twice_holds),
+        TEST(a_job_that_failed_or_crashed_does_not_expire),
         TEST(a_deadline_ends_a_job_even_while_it_runs),
         TEST(an_execution_may_not_run_longer_than_its_timeout),
         TEST(a_backlog_is_read_ahead_of_its_leases),

@@ -300,6 +300,24 @@ static void deadlines_of_a_job_taken_back_begin_anew(void **state)
     assert_int_equal(rig_state(r, id), JOB_EXPIRED);
 }
 
+/* That it was started once is as little as that it failed. */
+static void a_failed_job_taken_back_has_to_start_in_time(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES) | GIVEN(RETRIES),
+                            .expires_ms = 1000};
+    struct id id = rig_add(r, "q", "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 60000);
+    assert_int_equal(rig_state(r, id), JOB_FAILED);
+    assert_int_equal(manage(r, MANAGE_RETRY, id), ERR_OK);
+    rig_pass(r, 999);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    rig_pass(r, 1);
+    assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+}
+
 static void every_retry_gives_as_long_as_the_first_try_had(void **state)
 {
     struct rig *r = *state;
@@ -320,12 +338,13 @@ static void every_retry_gives_as_long_as_the_first_try_had(void **state)
         assert_int_equal(rig_state(r, waits), JOB_EXPIRED);
         assert_int_equal(manage(r, MANAGE_RETRY, started), ERR_OK);
         assert_int_equal(manage(r, MANAGE_RETRY, waits), ERR_OK);
+        assert_int_equal(rig_lease(r, "q", 1), 1);
         rig_pass(r, 499);
         assert_int_equal(rig_state(r, waits), JOB_READY);
         rig_pass(r, 1);
         assert_int_equal(rig_state(r, waits), JOB_EXPIRED);
         rig_pass(r, 4499);
-        assert_int_equal(rig_state(r, started), JOB_READY);
+        assert_int_equal(rig_state(r, started), JOB_RUNNING);
         rig_pass(r, 1);
         assert_int_equal(rig_state(r, started), JOB_EXPIRED);
         rig_pass(r, 7000);
@@ -654,6 +673,7 @@ int main(void)
         T(a_dead_letter_is_taken_back_with_a_new_budget),
         T(a_unique_key_is_retaken_or_the_job_stays_dead),
         T(deadlines_of_a_job_taken_back_begin_anew),
+        T(a_failed_job_taken_back_has_to_start_in_time),
         T(every_retry_gives_as_long_as_the_first_try_had),
         T(a_name_follows_its_job_back),
         T(a_deleted_job_leaves_nothing),
