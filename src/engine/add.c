@@ -323,15 +323,16 @@ static enum err conflict(struct engine *e, struct gather *g, struct draft *d,
     if (how == CONFLICT_REJECT)
         return err_set(err, ERR_EXISTS, "UNIQUE key belongs to job %.*s",
                        ID_TEXT_LEN, text);
-    if (how == CONFLICT_RETURN) {
+    struct job *j = NULL;
+    enum err rc = ERR_NOTFOUND;
+    if (how == CONFLICT_REPLACE)
+        rc = job_load(e, g, holder, &j, err);
+    /* A FOR row outlives its job, and holds: there is nothing to replace. */
+    if (rc == ERR_NOTFOUND) {
         *theirs = true;
         *result = (struct add_result){.id = *holder, .start_estimate_ms = -1};
         return state_now(e, g, result, err);
     }
-    struct job *j;
-    enum err rc = job_load(e, g, holder, &j, err);
-    if (rc == ERR_NOTFOUND)
-        return ERR_OK; /* it has ended; a FOR row outlived it: take it over */
     if (rc != ERR_OK)
         return rc;
     if (j->state == JOB_RUNNING || j->queue != d->queue) {

@@ -64,8 +64,10 @@ start_server {tags {jobs}} {
         }
         set id [r job.add ended x UNIQUE once FOR 1h]
         r job.ack [dict get [lease_one ended] token]
-        set got [r job.add ended x UNIQUE once FOR 1h RETURN]
-        assert_equal [list $id 0 completed (nil)] [dict values $got]
+        foreach words {{} {CONFLICT replace}} {
+            set got [r job.add ended x UNIQUE once FOR 1h {*}$words RETURN]
+            assert_equal [list $id 0 completed (nil)] [dict values $got]
+        }
     }
     test {a name is an alias, unique while the job is known} {
         set id [r job.add named x ID invoice-7]

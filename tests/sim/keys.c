@@ -130,12 +130,11 @@ static void conflict(const struct model *m, uint8_t queue,
         return;
     }
     *a = (struct key_answer){.outcome = KEY_THEIRS, .jobs = {job}, .n = 1};
-    if (how == CONFLICT_RETURN)
+    /* A key FOR a time may have outlived it. */
+    if (how == CONFLICT_RETURN || !model_is_live(m, job))
         return;
     a->outcome = KEY_REPLACED;
-    if (!model_is_live(m, job)) /* a key FOR a time outlived it */
-        a->outcome = KEY_MADE;
-    else if (j->state == M_RUNNING || j->queue != queue)
+    if (j->state == M_RUNNING || j->queue != queue)
         *a = (struct key_answer){.outcome = KEY_REFUSED, .rc = ERR_STATE};
 }
 

@@ -5,7 +5,8 @@
  *
  * What it holds the engine to:
  *  1. A unique key has one job at a time, as long as it is said to, and is free
- *     as soon as that job ends; a crash neither leaks a key nor doubles it.
+ *     as soon as that job ends, or its time FOR which it is held, whatever comes
+ *     in between; a crash neither leaks a key nor doubles it.
  *  2. The same request with the same idempotency key gets the same jobs,
  *     whatever became of them, and another request with it is refused.
  *  3. What replaces a waiting job changes that job and makes none.

@@ -55,6 +55,49 @@ static void a_key_with_a_time_outlives_its_job(void **state)
     assert_true(add_with(r, "z", &o).created);
 }
 
+/* There is nothing to replace, and the key is held all the same. */
+static void
+a_key_with_a_time_is_not_replaced_when_its_job_has_ended(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(FOR) | GIVEN(CONFLICT),
+                            .for_ms = 10000,
+                            .conflict = CONFLICT_REPLACE};
+    struct job_options debounced = {.given = GIVEN(DEBOUNCE),
+                                    .debounce_ms = 1000};
+    struct add_result a = add_with(r, "x", &o), b = add_with(r, "y", &o);
+    assert_true(id_eq(&a.id, &b.id));
+    rig_pass(r, 1);
+    assert_int_equal(rig_lease(r, "q", 5), 1);
+    assert_string_equal(r->payload, "y");
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    for (int i = 0; i < 2; i++) {
+        rig_restart(r);
+        b = add_with(r, "z", i == 0 ? &o : &debounced);
+        assert_false(b.created);
+        assert_true(id_eq(&a.id, &b.id));
+        assert_int_equal(b.state, JOB_COMPLETED);
+    }
+    rig_pass(r, 9999);
+    assert_true(add_with(r, "z", &o).created);
+}
+
+/* Its key is that of whoever asked first, for that time; no live job's. */
+static void a_job_whose_key_had_a_time_is_retried_beside_the_next(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(FOR), .for_ms = 10000};
+    struct id a = add_with(r, "x", &o).id;
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    rig_pass(r, 10000);
+    struct id b = add_with(r, "y", &o).id;
+    struct manage_params retry = {.verb = MANAGE_RETRY};
+    assert_int_equal(rig_manage(r, retry, &a, 1), ERR_OK);
+    struct add_result c = add_with(r, "z", &o);
+    assert_true(id_eq(&c.id, &b));
+}
+
 static void a_conflict_may_be_refused(void **state)
 {
     struct rig *r = *state;
@@ -613,6 +656,8 @@ int main(void)
         TEST(a_unique_key_returns_the_job_that_has_it),
         TEST(a_key_of_waiting_jobs_is_let_go_at_the_first_lease),
         TEST(a_key_with_a_time_outlives_its_job),
+        TEST(a_key_with_a_time_is_not_replaced_when_its_job_has_ended),
+        TEST(a_job_whose_key_had_a_time_is_retried_beside_the_next),
         TEST(a_conflict_may_be_refused),
         TEST(a_waiting_job_is_replaced_and_keeps_its_id),
         TEST(a_debounced_job_starts_after_the_last_of_them),
