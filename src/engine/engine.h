@@ -175,8 +175,8 @@ struct add_params {
 
 struct add_result {
     struct id id;
-    bool created;         /* false: UNIQUE or IDEMPOTENCY named an older job */
-    enum job_state state; /* 0: of the same request again, not asked for */
+    bool created;              /* false: UNIQUE named an older job */
+    enum job_state state;      /* 0: of the same request again, not asked for */
     int64_t start_estimate_ms; /* from now; -1: unknown */
 };
 

@@ -470,6 +470,10 @@ enum reason {
     X(fix64, request)       \
     X(u64, until_ms)        \
     X(bytes, ids)
+/* Was it an older job's id? A record of the first version does not tell. */
+#define REC_ADD_REPLY_V2(X) \
+    REC_ADD_REPLY_V1(X)     \
+    X(u8, older)
 
 #define REC_LEASE_REPLY_V1(X) \
     X(fix64, request)         \
@@ -574,7 +578,6 @@ enum reason {
     R(rec_purged, REC_PURGED_V1)               \
     R(rec_alias, REC_ALIAS_V1)                 \
     R(rec_unique, REC_UNIQUE_V1)               \
-    R(rec_add_reply, REC_ADD_REPLY_V1)         \
     R(rec_lease_reply, REC_LEASE_REPLY_V1)     \
     R(rec_schedule_name, REC_SCHEDULE_NAME_V1) \
     R(rec_schedule, REC_SCHEDULE_V1)           \
@@ -582,11 +585,12 @@ enum reason {
     R(rec_event, REC_EVENT_V1)
 
 /* Those of which there are two versions. */
-#define ENGINE_RECORDS2(R)                   \
-    R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)    \
-    R(rec_limit, REC_LIMIT_V1, REC_LIMIT_V2) \
-    R(rec_chore, REC_CHORE_V1, REC_CHORE_V2) \
-    R(rec_schedule_state, REC_SCHEDULE_STATE_V1, REC_SCHEDULE_STATE_V2)
+#define ENGINE_RECORDS2(R)                                              \
+    R(rec_exec, REC_EXEC_V1, REC_EXEC_V2)                               \
+    R(rec_limit, REC_LIMIT_V1, REC_LIMIT_V2)                            \
+    R(rec_chore, REC_CHORE_V1, REC_CHORE_V2)                            \
+    R(rec_schedule_state, REC_SCHEDULE_STATE_V1, REC_SCHEDULE_STATE_V2) \
+    R(rec_add_reply, REC_ADD_REPLY_V1, REC_ADD_REPLY_V2)
 
 /* And four. */
 #define ENGINE_RECORDS4(R) R(rec_more, REC_MORE_V1, REC_MORE_V2, REC_MORE_V3)

@@ -1,5 +1,5 @@
 /* What JOB.ADD and JOB.ADDM were told under an idempotency key: the same
- * request again gets the same ids.
+ * request again gets the same ids, and that they were new, if they were.
  *
  * A call in parts is kept part by part, each with its entry. The first part has
  * the key that the call came with and a hash of all of it, so that no other
@@ -79,7 +79,8 @@ enum err request_again(struct engine *e, struct gather *g,
         return err_set(err, ERR_MISMATCH,
                        "IDEMPOTENCY key was used with another request");
     for (uint32_t i = 0; i < p->n; i++) {
-        results[i] = (struct add_result){.start_estimate_ms = -1};
+        results[i] = (struct add_result){.created = r.older == 0,
+                                         .start_estimate_ms = -1};
         memcpy(results[i].id.bytes, r.ids.data + i * ID_LEN, ID_LEN);
     }
     return ERR_OK;
@@ -95,7 +96,8 @@ void request_keep(struct engine *e, const struct add_params *p,
         buf_add(&ids, results[i].id.bytes, ID_LEN);
     struct rec_add_reply r = {.request = hash_of(e, p),
                               .until_ms = idem_until(e, now),
-                              .ids = buf_slice(&ids)};
+                              .ids = buf_slice(&ids),
+                              .older = !results[0].created};
     rec_add_reply_encode(
         &r, idem_put(e, at.kind, at.name, r.until_ms, rec_add_reply_size(&r)));
     buf_release(&ids);

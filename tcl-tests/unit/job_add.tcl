@@ -53,11 +53,11 @@ start_server {tags {jobs}} {
         assert_equal 10000 [dict get $v start_estimate_ms]
     }
     test {RETURN tells when the job that was there before starts} {
-        foreach words {{DELAY 10s UNIQUE same} {DELAY 10s IDEMPOTENCY same}
-                {UNIQUE moved DEBOUNCE 10s}} {
+        foreach {words created} {{DELAY 10s UNIQUE same} 0
+                {DELAY 10s IDEMPOTENCY same} 1 {UNIQUE moved DEBOUNCE 10s} 0} {
             set id [r job.add again x {*}$words]
             set got [r job.add again x {*}$words RETURN]
-            assert_equal [list $id 0 scheduled] [list [dict get $got id] \
+            assert_equal [list $id $created scheduled] [list [dict get $got id] \
                 [dict get $got created] [dict get $got state]]
             set ms [dict get $got start_estimate_ms]
             assert {$ms > 5000 && $ms <= 10000} $ms

@@ -11,7 +11,7 @@ struct held_key {
 };
 
 struct request {
-    bool exists;
+    bool exists, made;
     uint32_t number, jobs[KEYS_JOBS], n;
     uint64_t until_ms, latest_ms; /* for certain, and at the latest */
 };
@@ -45,19 +45,27 @@ static uint32_t scope_of(uint8_t queue, bool global)
 
 /* --- what is expected ---------------------------------------------------- */
 
-static bool same_again(const struct keys *keys, const struct key_use *use,
-                       struct now now, struct key_answer *a)
+bool keys_again(const struct keys *keys, const struct key_use *use,
+                struct now now)
 {
     if (use->repeat == 0)
         return false;
     const struct request *r = &keys->requests[use->repeat - 1];
-    if (!r->exists || r->until_ms <= now.wall_ms)
+    return r->exists && r->until_ms > now.wall_ms;
+}
+
+static bool same_again(const struct keys *keys, const struct key_use *use,
+                       struct now now, struct key_answer *a)
+{
+    if (!keys_again(keys, use, now))
         return false;
+    const struct request *r = &keys->requests[use->repeat - 1];
     if (r->number != use->request) {
         *a = (struct key_answer){.outcome = KEY_REFUSED, .rc = ERR_MISMATCH};
         return true;
     }
-    *a = (struct key_answer){.outcome = KEY_THEIRS, .n = r->n};
+    *a = (struct key_answer){
+        .outcome = KEY_THEIRS, .n = r->n, .created = r->made};
     for (uint32_t i = 0; i < r->n; i++)
         a->jobs[i] = r->jobs[i];
     return true;
@@ -172,12 +180,13 @@ void keys_expect(const struct keys *keys, const struct model *m, uint8_t queue,
 /* --- what came of it ----------------------------------------------------- */
 
 static void remember(struct keys *keys, const struct model *m,
-                     const struct key_use *use, const uint32_t *jobs,
+                     const struct key_use *use, bool made, const uint32_t *jobs,
                      uint32_t n, struct now now)
 {
     struct request *r = &keys->requests[use->repeat - 1];
     UNDO_SAVE(keys->undo, r);
     *r = (struct request){.exists = true,
+                          .made = made,
                           .number = use->request,
                           .n = n,
                           .until_ms = now.wall_ms + keys->repeat_ms,
@@ -190,8 +199,7 @@ void keys_answered(struct keys *keys, struct model *m, uint8_t queue,
                    const struct key_use *use, enum key_outcome outcome,
                    const uint32_t *jobs, uint32_t n, struct now now)
 {
-    bool again = use->repeat > 0 && keys->requests[use->repeat - 1].exists &&
-                 keys->requests[use->repeat - 1].until_ms > now.wall_ms;
+    bool again = keys_again(keys, use, now);
     if ((outcome == KEY_MADE || outcome == KEY_REPLACED) && use->name > 0) {
         UNDO_SAVE(keys->undo, &keys->names[use->name - 1]);
         keys->names[use->name - 1] = jobs[0] + 1;
@@ -204,7 +212,7 @@ void keys_answered(struct keys *keys, struct model *m, uint8_t queue,
         h->until_ms = use->for_ms > 0 ? now.wall_ms + use->for_ms : 0;
     }
     if (outcome != KEY_REFUSED && use->repeat > 0 && !again)
-        remember(keys, m, use, jobs, n, now);
+        remember(keys, m, use, outcome == KEY_MADE, jobs, n, now);
 }
 
 /* --- back to life -------------------------------------------------------- */

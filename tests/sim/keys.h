@@ -5,10 +5,11 @@
  *
  * What it holds the engine to:
  *  1. A unique key has one job at a time, as long as it is said to, and is free
- *     as soon as that job ends, or its time FOR which it is held, whatever comes
- *     in between; a crash neither leaks a key nor doubles it.
+ *     as soon as that job ends, or the time FOR which it is held, and no
+ *     earlier; a crash neither leaks a key nor doubles it.
  *  2. The same request with the same idempotency key gets the same jobs,
- *     whatever became of them, and another request with it is refused.
+ *     whatever became of them, and is told again whether it made them; another
+ *     request with it is refused.
  *  3. What replaces a waiting job changes that job and makes none.
  *  4. A name is one job's while that is live or kept.
  */
@@ -42,11 +43,15 @@ struct key_answer {
     enum key_outcome outcome;
     enum err rc;
     uint32_t jobs[KEYS_JOBS], n;
-    bool unsure; /* or KEY_MADE: a time is over, by a clock that went back */
+    bool created; /* so it says */
+    bool unsure;  /* or KEY_MADE: a time is over, by a clock that went back */
 };
 void keys_expect(const struct keys *keys, const struct model *m, uint8_t queue,
                  const struct key_use *use, struct now now,
                  struct key_answer *a);
+/* It was answered before, and that is remembered. */
+bool keys_again(const struct keys *keys, const struct key_use *use,
+                struct now now);
 /* It came behind a clock that was set back: is it remembered still? Either is
  * right. */
 bool keys_maybe_again(const struct keys *keys, const struct key_use *use,

@@ -79,6 +79,7 @@ enum err jobs_run_add(struct world *w, struct op *op)
         keys_options(op, &p, &o);
     uint32_t replaced;
     bool replaces = keys_replace(w, op, &replaced);
+    bool again = w->keys != NULL && keys_again(w->keys, &op->use, w->now);
     enum quota_word quota = quotas_expect(w, op);
     w->adds = op;
     enum err rc = engine_add(w->engine, op->gather, &p, w->now, res, &w->e);
@@ -86,7 +87,7 @@ enum err jobs_run_add(struct world *w, struct op *op)
     if (rc == ERR_PENDING)
         return rc;
     note(w, op->k, rc);
-    bool made = rc == ERR_OK && (res[0].created || replaces);
+    bool made = rc == ERR_OK && !again && (res[0].created || replaces);
     if (!quotas_judge(w, op, quota, rc, made) || !room_judge(w, op, rc))
         return ERR_OK;
     enum key_outcome outcome = KEY_MADE;

@@ -120,7 +120,7 @@ static bool same_jobs(const struct world *w, const struct key_answer *a,
                       const struct op *op, const struct add_result *results)
 {
     for (uint32_t i = 0; i < a->n; i++)
-        if (results[i].created ||
+        if (results[i].created != a->created ||
             !id_eq(&results[i].id, &model_job(w->model, a->jobs[i])->id))
             return false;
     return a->n == op->n;
