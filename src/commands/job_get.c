@@ -10,10 +10,42 @@ struct get_args {
 };
 #define CMD_ARGS struct get_args
 
+/* A row of a later version may have a word that this one does not know. */
+static void reply_field_word(struct reply *r, const char *name,
+                             const char *const *words, uint32_t i)
+{
+    for (; *words != NULL && i > 0; i--)
+        words++;
+    if (*words == NULL)
+        reply_field_null(r, name);
+    else
+        reply_field_str(r, name, slice_str(*words));
+}
+
+/* Words that stand without the ones that they need say nothing. */
+static void reply_words(struct reply *r, const struct job_view *v)
+{
+    static const char *const none[] = {NULL};
+    bool unique = v->unique.len > 0;
+    reply_field_time(r, "expect_ms", v->expect_ms);
+    reply_field_word(r, "sla", v->expect_ms > 0 ? sla_list : none, v->sla);
+    reply_field_word(r, "backoff", backoff_list, v->backoff);
+    reply_field_int(r, "base_ms", (int64_t)v->base_ms);
+    reply_str(r, "factor");
+    reply_printf(r, "%g", v->factor);
+    reply_field_int(r, "cap_ms", (int64_t)v->cap_ms);
+    reply_field_int(r, "jitter", v->jitter);
+    reply_field_int(r, "cost", v->cost);
+    reply_field_word(r, "scope", unique ? scope_list : none, v->scope);
+    reply_field_word(r, "while", unique && v->for_ms == 0 ? while_list : none,
+                     v->unique_while);
+    reply_field_time(r, "for_ms", v->for_ms);
+}
+
 static void reply_job(struct reply *r, const struct job_view *v)
 {
     bool running = v->state == JOB_RUNNING;
-    reply_map(r, JOB_HEAD_FIELDS + 29);
+    reply_map(r, JOB_HEAD_FIELDS + 40);
     reply_job_head(r, v);
     reply_field_int(r, "crashes", v->crashes);
     reply_field_int(r, "deliveries", v->deliveries);
@@ -53,6 +85,7 @@ static void reply_job(struct reply *r, const struct job_view *v)
     reply_field_time(r, "nominal_ms", v->nominal_ms);
     reply_field_time(r, "occurrence", v->occurrence);
     reply_field_dead(r, v);
+    reply_words(r, v);
 }
 
 static enum err get_exec(struct cmd_ctx *c)
@@ -81,7 +114,8 @@ const struct command cmd_job_get = {
     .group = "jobs",
     .summary = "Show a job, live or finished.",
     .since = "0.1",
-    .reply = "an object, or null if there is no such job",
+    .reply = "an object, or null if there is no such job; of its retries and, "
+             "while it waits, of its lease also what the server decides",
     .flags = CMD_READONLY,
     CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},

@@ -391,10 +391,21 @@ struct job_view {
     enum job_state state;
     uint32_t priority, retries, failures, crashes, deliveries;
     uint64_t created_ms, run_at_ms, finished_ms; /* 0: not */
+    /* lease_ms: of a job that waits, what it gets if the worker says nothing */
     uint64_t lease_ms, timeout_ms, expires_at_ms, deadline_at_ms;
+    uint64_t expect_ms; /* 0: none */
+    enum sla sla;
     bool keep_given;
     uint64_t keep_ms;
+    /* how it is retried, whether it says so or the server does */
+    enum backoff backoff;
+    uint64_t base_ms, cap_ms;
+    double factor;
+    uint32_t jitter, cost;
     struct slice unique, batch, trace, meta;
+    enum unique_scope scope; /* of `unique`, if it has one */
+    enum unique_while unique_while;
+    uint64_t for_ms;           /* 0: not FOR */
     struct slice tags, limits; /* lists of words: see word_next() */
     struct slice payload;
     struct slice schedule; /* that made it, for its nominal time; or empty */

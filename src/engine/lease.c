@@ -204,6 +204,15 @@ static void set_deadline(struct job *j, struct now now)
                           : j->timeout_mono_ms;
 }
 
+uint64_t lease_length(const struct engine *e, const struct job *j)
+{
+    if (j->own_lease_ms > 0)
+        return j->own_lease_ms;
+    if (j->queue->set.lease_ms > 0)
+        return j->queue->set.lease_ms;
+    return e->config.lease_ms;
+}
+
 void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
                  struct slice worker, struct slice session, struct now now)
 {

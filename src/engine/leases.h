@@ -15,6 +15,8 @@ struct token {
 bool token_parse(struct slice text, struct token *out);
 size_t token_print(const struct id *id, uint32_t n, uint32_t e, char *out);
 
+/* If the worker says nothing: the job's own, the queue's or the server's. */
+uint64_t lease_length(const struct engine *e, const struct job *j);
 void lease_begin(struct engine *e, struct job *j, uint64_t lease_ms,
                  struct slice worker, struct slice session, struct now now);
 /* Out of the table; deletes the row; its names have room again. */

@@ -165,18 +165,6 @@ static enum err too_late(struct engine *e, struct gather *g, struct job *j,
     return ERR_OK;
 }
 
-static uint64_t length_of(const struct engine *e, const struct job *j,
-                          const struct lease_params *p)
-{
-    if (p->lease_ms > 0)
-        return p->lease_ms;
-    if (j->own_lease_ms > 0)
-        return j->own_lease_ms;
-    if (j->queue->set.lease_ms > 0)
-        return j->queue->set.lease_ms;
-    return e->config.lease_ms;
-}
-
 /* What the handlers' and queues' names stand for. */
 struct wanted {
     struct handler *handlers[WAITER_HANDLERS_MAX];
@@ -219,7 +207,8 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
     strand_expect(l->part->strand);
     pace_note(j->queue, now);
     uint64_t waited = now.wall_ms > j->since_ms ? now.wall_ms - j->since_ms : 0;
-    lease_begin(e, j, length_of(e, j, p), p->worker, p->session, now);
+    lease_begin(e, j, p->lease_ms > 0 ? p->lease_ms : lease_length(e, j),
+                p->worker, p->session, now);
     if ((j->flags & JOBF_UNIQUE) != 0) {
         struct rec_more more;
         job_more(j, &more);

@@ -126,6 +126,20 @@ static void view_more(const struct engine *e, struct job_view *v,
     if (m->owner != 0 && m->owner < e->owners_n && e->owners[m->owner] != NULL)
         v->owner = e->owners[m->owner]->name;
     v->timeout_ms = m->timeout_ms;
+    v->expect_ms = m->expect_ms;
+    v->sla = (enum sla)m->sla;
+    if (m->retry_given) {
+        v->backoff = (enum backoff)m->backoff;
+        v->base_ms = m->base_ms;
+        memcpy(&v->factor, &m->factor, sizeof(v->factor));
+        v->cap_ms = m->cap_ms;
+        v->jitter = m->jitter;
+    }
+    if (m->cost > 0)
+        v->cost = m->cost;
+    v->scope = (enum unique_scope)m->unique_scope;
+    v->unique_while = (enum unique_while)m->unique_while;
+    v->for_ms = m->unique_for_ms;
     v->expires_at_ms = m->expires_at_ms;
     v->deadline_at_ms = m->deadline_at_ms;
     v->unique = m->unique;
@@ -144,6 +158,18 @@ static void view_more(const struct engine *e, struct job_view *v,
     v->occurrence = m->occurrence;
 }
 
+/* What holds where the job says nothing. */
+static void view_defaults(const struct engine *e, struct job_view *v)
+{
+    const struct engine_config *d = &e->config;
+    *v = (struct job_view){.backoff = (enum backoff)d->backoff,
+                           .base_ms = d->base_ms,
+                           .factor = d->factor,
+                           .cap_ms = d->cap_ms,
+                           .jitter = d->jitter,
+                           .cost = 1};
+}
+
 static enum err body(struct engine *e, struct gather *g, const struct id *id,
                      enum body_part part, struct slice *out, struct errbuf *err)
 {
@@ -155,7 +181,7 @@ static enum err body(struct engine *e, struct gather *g, const struct id *id,
 void job_view_of(struct engine *e, const struct job *j, struct now now,
                  struct job_view *v)
 {
-    memset(v, 0, sizeof(*v));
+    view_defaults(e, v);
     v->id = j->id;
     v->queue = j->queue->name;
     v->handler = j->handler->name;
@@ -198,7 +224,7 @@ static enum err view_row(struct engine *e, const struct id *id,
         e->queues[r.queue] == NULL || r.handler >= e->handlers_n ||
         e->handlers[r.handler] == NULL)
         return err_set(err, ERR_CORRUPT, "bad row of a job");
-    memset(v, 0, sizeof(*v));
+    view_defaults(e, v);
     v->id = *id;
     v->queue = e->queues[r.queue]->name;
     v->handler = e->handlers[r.handler]->name;
@@ -307,6 +333,8 @@ enum err engine_get(struct engine *e, struct gather *g, struct slice ref,
             rc = view_row(e, &id, buf_slice(&e->shown), v, err);
             v->state = state;
         }
+        if (v->lease_ms == 0)
+            v->lease_ms = lease_length(e, j);
         uint32_t flags = j->flags;
         job_drop(e, j);
         if (rc == ERR_OK && (flags & JOBF_CHECKPOINT) != 0)

@@ -103,6 +103,11 @@ JOB_SHOWN = {
     "TIMEOUT": ("timeout_ms", 8000), "KEEP": ("keep_ms", 86400000),
     "PAYLOAD": ("payload", "new"), "LIMIT": ("limits", ["api"]),
     "LEASE": ("lease_ms", 9000), "TAG": ("tags", ["k", "v"]),
+    "BACKOFF": ("backoff", "exponential"), "BASE": ("base_ms", 2000),
+    "FACTOR": ("factor", "3"), "CAP": ("cap_ms", 60000),
+    "JITTER": ("jitter", 0), "EXPECT": ("expect_ms", 7000),
+    "SLA": ("sla", "warn"), "COST": ("cost", 2), "SCOPE": ("scope", "queue"),
+    "WHILE": ("while", "live"), "FOR": ("for_ms", 3600000),
 }
 SHOWN = {
     "job.add": ("JOB.GET", JOB_SHOWN), "job.addm": ("JOB.GET", JOB_SHOWN),
