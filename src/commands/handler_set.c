@@ -82,7 +82,8 @@ static const struct opt opts[] = {
     {"MAX", OPT(SIZE, max), "bytes of a payload; 0: payload-max-size",
      .value = "size"},
     {"NEVER", OPT(LIST, never),
-     "types of error (patterns) after which a job is not retried",
+     "types of error (patterns) after which a job is not retried, whatever "
+     "ONLY says",
      .value = "n type...", .max = 32},
     {"ONLY", OPT(LIST, only),
      "the only types of error (patterns) after which a job is retried",

@@ -52,7 +52,7 @@ const struct command cmd_job_update = {
     .summary = "Change a waiting job; times count from now, LIMIT and TAG "
                "replace all that it has.",
     .since = "0.1",
-    .reply = "OK",
+    .reply = "OK; what the job has and what is said must not collide",
     .flags = CMD_WRITE,
     CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_NOTFOUND, ERR_FINISHED,

@@ -215,10 +215,14 @@ static enum err examine_names(struct engine *e, struct draft *d,
 }
 
 static enum err examine_options(struct engine *e, struct draft *d,
-                                struct now now, struct errbuf *err)
+                                const struct add_params *p, struct now now,
+                                struct errbuf *err)
 {
     const struct job_options *o = d->o;
-    enum err rc = o->given == 0 ? ERR_OK : options_check(o, now, err);
+    /* SET has examined a schedule's, and an earlier version's was less strict:
+     * what runs since then goes on. */
+    uint64_t said = p->schedule.len > 0 ? 0 : p->options->given;
+    enum err rc = o->given == 0 ? ERR_OK : options_check(o, said, now, err);
     if (rc == ERR_OK)
         rc = examine_names(e, d, err);
     if (rc == ERR_OK && option_given(o, JOPT_LEASE) &&
@@ -269,10 +273,6 @@ static enum err examine(struct engine *e, const struct add_params *p,
     enum err rc = name_check(p->queue, "queue", err);
     if (rc == ERR_OK && option_given(p->options, JOPT_HANDLER))
         rc = name_check(p->options->handler, "handler", err);
-    /* SET has examined a schedule's, and an earlier version's was less strict:
-     * what runs since then goes on. */
-    if (rc == ERR_OK && p->schedule.len == 0)
-        rc = options_check_values(p->options, err);
     if (rc == ERR_OK && p->name.len > 0)
         rc = alias_check(p->name, err);
     if (rc == ERR_OK && p->n > 1 && p->name.len > 0)
@@ -711,10 +711,10 @@ enum err engine_add(struct engine *e, struct gather *g,
     struct handler *h = d.handler = find_handler(e, &d, p);
     if (h != NULL && h->defaults != NULL) {
         inherited = *p->options;
-        options_apply(&inherited, h->defaults);
+        options_apply(&inherited, h->defaults, now);
         d.o = &inherited;
     }
-    rc = examine_options(e, &d, now, err);
+    rc = examine_options(e, &d, p, now, err);
     if (rc == ERR_OK)
         rc = examine_bytes(e, p, d.o, err);
     if (rc == ERR_OK && all_of(p) > 1 && option_given(d.o, JOPT_UNIQUE))

@@ -150,9 +150,35 @@ static enum err types_put(struct buf *to, const char *word,
     return ERR_OK;
 }
 
+/* Everything that the one matches, the other matches too. A star in `inner` as
+ * text is matched by a star, which may be any text, or by a question mark. */
+static bool pattern_covers(struct slice outer, struct slice inner)
+{
+    return slice_eq(outer, inner) ||
+           (glob_match(outer, inner) &&
+            (memchr(inner.data, '*', inner.len) == NULL ||
+             memchr(outer.data, '?', outer.len) == NULL));
+}
+
+/* What NEVER names is not retried, even if ONLY names it, which may be an
+ * exception; a type of ONLY of which nothing is left says nothing. */
+static enum err examine_types(struct slice never, struct slice only,
+                              struct errbuf *err)
+{
+    struct slice type, pattern;
+    while (word_next(&only, &type))
+        for (struct slice list = never; word_next(&list, &pattern);)
+            if (pattern_covers(pattern, type))
+                return err_set(err, ERR_SYNTAX,
+                               "NEVER and ONLY exclude each other: all of "
+                               "%.*s (ONLY) is in %.*s (NEVER)",
+                               SLICE_FMT(type), SLICE_FMT(pattern));
+    return ERR_OK;
+}
+
 /* Options that say nothing about jobs in general. */
-static enum err examine_defaults(const struct job_options *o, struct now now,
-                                 struct errbuf *err)
+static enum err examine_defaults(const struct job_options *o, uint64_t said,
+                                 struct now now, struct errbuf *err)
 {
     static const enum job_option not_here[] = {JOPT_HANDLER, JOPT_AT,
                                                JOPT_BATCH, JOPT_AFTER};
@@ -171,8 +197,7 @@ static enum err examine_defaults(const struct job_options *o, struct now now,
         if (rc != ERR_OK)
             return rc;
     }
-    enum err rc = options_check_defaults(o, now, err);
-    return rc != ERR_OK ? rc : options_check_lengths(o, err);
+    return options_check_defaults(o, said, now, err);
 }
 
 static enum err examine(struct engine *e, struct slice name,
@@ -232,9 +257,18 @@ enum err engine_handler_set(struct engine *e, struct slice name,
     h = handler_find(e, name);
     if (p->options != NULL)
         merged = *p->options;
-    if (h != NULL && !p->clear)
+    uint64_t said = merged.given;
+    bool kept = h != NULL && !p->clear;
+    if (kept)
         options_inherit(&merged, h->defaults);
-    rc = examine_defaults(&merged, now, err);
+    rc = examine_defaults(&merged, said, now, err);
+    if (rc == ERR_OK && (p->given & (HSET_NEVER | HSET_ONLY)) != 0)
+        rc = examine_types(
+            (p->given & HSET_NEVER) != 0 || !kept ? buf_slice(&never)
+                                                  : h->set.never,
+            (p->given & HSET_ONLY) != 0 || !kept ? buf_slice(&only)
+                                                 : h->set.only,
+            err);
     if (rc != ERR_OK)
         goto out;
     h = handler_make(e, name);

@@ -2,9 +2,9 @@
  * stops them when what they need is broken.
  *
  * A handler exists from its first job or HANDLER.SET on. What it says about a
- * job counts where the job says nothing (options_apply()). A paused handler,
- * or one whose breaker is open, closes its lanes by a flag: nothing moves, and
- * what waits keeps its place.
+ * job counts where the job says nothing and nothing that collides with it
+ * (options_apply()). A paused handler, or one whose breaker is open, closes its
+ * lanes by a flag: nothing moves, and what waits keeps its place.
  *
  * The breaker (engine/breaker.c) is off unless set:
  *

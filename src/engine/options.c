@@ -27,14 +27,142 @@ const char *job_option_name(enum job_option o)
     return names[o];
 }
 
-/* Two words that cannot stand together. */
+/* Two words that cannot stand together, whatever they say or by what they say.
+ * This is all that excludes: of what is said together, of what a change or a
+ * HANDLER.SET adds to what was said before, and of a job and its handler. */
+enum when {
+    ALWAYS,
+    TOO_LATE,  /* b is over before a, when it may start */
+    NO_RETRY,  /* a is RETRIES 0 */
+    NO_DELAY,  /* a is BACKOFF none */
+    NO_GROWTH, /* a is a BACKOFF that is not exponential */
+    LONGER     /* a is longer than b */
+};
+
 static const struct rule {
     enum job_option a, b;
+    enum when when;
+    const char *why;
 } rules[] = {
-    {JOPT_DELAY, JOPT_AT},          {JOPT_DEBOUNCE, JOPT_DELAY},
-    {JOPT_DEBOUNCE, JOPT_AT},       {JOPT_WHILE, JOPT_FOR},
-    {JOPT_DEBOUNCE, JOPT_CONFLICT}, {JOPT_DEBOUNCE, JOPT_FOR},
+#define LATE "it would expire before it may start"
+#define ONCE "it never runs again"
+#define AGAIN "it runs again at once"
+    {JOPT_DELAY, JOPT_AT, ALWAYS, NULL},
+    {JOPT_DEBOUNCE, JOPT_DELAY, ALWAYS, NULL},
+    {JOPT_DEBOUNCE, JOPT_AT, ALWAYS, NULL},
+    {JOPT_WHILE, JOPT_FOR, ALWAYS, NULL},
+    {JOPT_DEBOUNCE, JOPT_CONFLICT, ALWAYS, NULL},
+    {JOPT_DEBOUNCE, JOPT_FOR, ALWAYS, NULL},
+    {JOPT_DELAY, JOPT_EXPIRES, TOO_LATE, LATE},
+    {JOPT_DELAY, JOPT_DEADLINE, TOO_LATE, LATE},
+    {JOPT_DEBOUNCE, JOPT_EXPIRES, TOO_LATE, LATE},
+    {JOPT_DEBOUNCE, JOPT_DEADLINE, TOO_LATE, LATE},
+    {JOPT_AT, JOPT_EXPIRES, TOO_LATE, LATE},
+    {JOPT_AT, JOPT_DEADLINE, TOO_LATE, LATE},
+    {JOPT_RETRIES, JOPT_BACKOFF, NO_RETRY, ONCE},
+    {JOPT_RETRIES, JOPT_BASE, NO_RETRY, ONCE},
+    {JOPT_RETRIES, JOPT_FACTOR, NO_RETRY, ONCE},
+    {JOPT_RETRIES, JOPT_CAP, NO_RETRY, ONCE},
+    {JOPT_RETRIES, JOPT_JITTER, NO_RETRY, ONCE},
+    {JOPT_BACKOFF, JOPT_BASE, NO_DELAY, AGAIN},
+    {JOPT_BACKOFF, JOPT_CAP, NO_DELAY, AGAIN},
+    {JOPT_BACKOFF, JOPT_JITTER, NO_DELAY, AGAIN},
+    {JOPT_BACKOFF, JOPT_FACTOR, NO_GROWTH,
+     "only exponential delays grow by a factor"},
+    {JOPT_EXPECT, JOPT_TIMEOUT, LONGER,
+     "it would be ended before it is reported"},
+    {JOPT_EXPECT, JOPT_DEADLINE, LONGER,
+     "it would have ended before it is reported"},
+    {JOPT_TIMEOUT, JOPT_DEADLINE, LONGER,
+     "it would have ended before its time is up"},
+    {JOPT_BASE, JOPT_CAP, LONGER,
+     "the first delay would be longer than the longest"},
+    {JOPT_EXPIRES, JOPT_DEADLINE, LONGER,
+     "it would have ended before it could expire unstarted"},
+#undef LATE
+#undef ONCE
+#undef AGAIN
 };
+/* Every a: most jobs have none of them. */
+#define RULED                                                           \
+    (BIT(DELAY) | BIT(DEBOUNCE) | BIT(WHILE) | BIT(AT) | BIT(RETRIES) | \
+     BIT(BACKOFF) | BIT(EXPECT) | BIT(TIMEOUT) | BIT(BASE) | BIT(EXPIRES))
+
+static uint64_t length_ms(const struct job_options *o, enum job_option which,
+                          struct now now)
+{
+    switch (which) {
+    case JOPT_DELAY:
+        return o->delay_ms;
+    case JOPT_DEBOUNCE:
+        return o->debounce_ms;
+    case JOPT_AT:
+        return o->at_ms <= now.wall_ms ? 0 : o->at_ms - now.wall_ms;
+    case JOPT_EXPECT:
+        return o->expect_ms;
+    case JOPT_TIMEOUT:
+        return o->timeout_ms;
+    case JOPT_BASE:
+        return o->base_ms;
+    case JOPT_CAP:
+        return o->cap_ms;
+    case JOPT_EXPIRES:
+        return o->expires_ms;
+    default:
+        ASSERT(which == JOPT_DEADLINE);
+        return o->deadline_ms;
+    }
+}
+
+static bool collides(const struct rule *r, const struct job_options *o,
+                     struct now now)
+{
+    switch (r->when) {
+    case TOO_LATE:
+        return length_ms(o, r->b, now) <= length_ms(o, r->a, now);
+    case NO_RETRY:
+        return o->retries == 0;
+    case NO_DELAY:
+        return o->backoff == BACKOFF_NONE;
+    case NO_GROWTH:
+        return o->backoff > BACKOFF_EXPONENTIAL && o->backoff <= BACKOFF_NONE;
+    case LONGER:
+        return length_ms(o, r->a, now) > length_ms(o, r->b, now);
+    case ALWAYS:
+        break;
+    }
+    return true;
+}
+
+/* The first rule that `o` breaks with one of `words`, or NULL. */
+static const struct rule *broken(const struct job_options *o, uint64_t words,
+                                 struct now now)
+{
+    for (size_t i = 0; (o->given & RULED) != 0 && i < ARRAY_LEN(rules); i++) {
+        const struct rule *r = &rules[i];
+        if (option_given(o, r->a) && option_given(o, r->b) &&
+            (words >> r->a & 1 || words >> r->b & 1) && collides(r, o, now))
+            return r;
+    }
+    return NULL;
+}
+
+/* Both words; and which of them was not said now, but before. */
+static enum err refuse(const struct rule *r, const struct job_options *o,
+                       uint64_t said, struct errbuf *e)
+{
+    bool kind = r->when == NO_DELAY || r->when == NO_GROWTH;
+    const char *value = r->when == NO_RETRY ? " 0" : kind ? " " : "";
+    struct errbuf both;
+    (void)err_set(&both, ERR_SYNTAX, "%s%s%s and %s exclude each other%s%s",
+                  names[r->a], value, kind ? backoff_list[o->backoff] : "",
+                  names[r->b], r->why == NULL ? "" : ": ",
+                  r->why == NULL ? "" : r->why);
+    if (said >> r->a & said >> r->b & 1)
+        return err_set(e, ERR_SYNTAX, "%s", both.text);
+    return err_set(e, ERR_SYNTAX, "%s (%s stands already)", both.text,
+                   names[said >> r->a & 1 ? r->b : r->a]);
+}
 
 /* A word that means nothing without another one, or without one of two. */
 static const struct need {
@@ -63,113 +191,12 @@ static const struct need *lacks(const struct job_options *o, uint64_t words)
     return NULL;
 }
 
-/* A job that would have to end before it may begin. */
-static enum err check_start(const struct job_options *o, struct now now,
-                            struct errbuf *e)
+enum err options_check_defaults(const struct job_options *o, uint64_t said,
+                                struct now now, struct errbuf *e)
 {
-    enum job_option start = option_given(o, JOPT_DELAY)      ? JOPT_DELAY
-                            : option_given(o, JOPT_DEBOUNCE) ? JOPT_DEBOUNCE
-                                                             : JOPT_AT;
-    uint64_t after_ms = start == JOPT_DELAY       ? o->delay_ms
-                        : start == JOPT_DEBOUNCE  ? o->debounce_ms
-                        : o->at_ms <= now.wall_ms ? 0
-                                                  : o->at_ms - now.wall_ms;
-    bool expires = option_given(o, JOPT_EXPIRES) && o->expires_ms <= after_ms;
-    bool deadline =
-        option_given(o, JOPT_DEADLINE) && o->deadline_ms <= after_ms;
-    if (!option_given(o, start) || (!expires && !deadline))
-        return ERR_OK;
-    return err_set(e, ERR_SYNTAX,
-                   "%s and %s exclude each other: it would expire before it "
-                   "may start",
-                   names[start], names[expires ? JOPT_EXPIRES : JOPT_DEADLINE]);
-}
-
-enum err options_check_lengths(const struct job_options *o, struct errbuf *e)
-{
-    if ((o->given & (BIT(EXPECT) | BIT(TIMEOUT) | BIT(BASE) | BIT(EXPIRES))) ==
-        0)
-        return ERR_OK; /* the first of each pair */
-    const struct {
-        enum job_option a, b;
-        uint64_t a_ms, b_ms;
-        const char *why;
-    } lengths[] = {
-        {JOPT_EXPECT, JOPT_TIMEOUT, o->expect_ms, o->timeout_ms,
-         "it would be ended before it is reported"},
-        {JOPT_EXPECT, JOPT_DEADLINE, o->expect_ms, o->deadline_ms,
-         "it would have ended before it is reported"},
-        {JOPT_TIMEOUT, JOPT_DEADLINE, o->timeout_ms, o->deadline_ms,
-         "it would have ended before its time is up"},
-        {JOPT_BASE, JOPT_CAP, o->base_ms, o->cap_ms,
-         "the first delay would be longer than the longest"},
-        {JOPT_EXPIRES, JOPT_DEADLINE, o->expires_ms, o->deadline_ms,
-         "it would have ended before it could expire unstarted"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
-        if (option_given(o, lengths[i].a) && option_given(o, lengths[i].b) &&
-            lengths[i].a_ms > lengths[i].b_ms)
-            return err_set(e, ERR_SYNTAX, "%s and %s exclude each other: %s",
-                           names[lengths[i].a], names[lengths[i].b],
-                           lengths[i].why);
-    return ERR_OK;
-}
-
-/* How long it waits for a retry that there is none of. */
-static enum err check_retries(const struct job_options *o, struct errbuf *e)
-{
-    static const enum job_option delays[] = {
-        JOPT_BACKOFF, JOPT_BASE, JOPT_FACTOR, JOPT_CAP, JOPT_JITTER};
-    if (!option_given(o, JOPT_RETRIES) || o->retries > 0)
-        return ERR_OK;
-    for (size_t i = 0; i < ARRAY_LEN(delays); i++)
-        if (option_given(o, delays[i]))
-            return err_set(e, ERR_SYNTAX,
-                           "RETRIES 0 and %s exclude each other: it never "
-                           "runs again",
-                           names[delays[i]]);
-    return ERR_OK;
-}
-
-enum err options_check_values(const struct job_options *o, struct errbuf *e)
-{
-    static const enum job_option delays[] = {JOPT_FACTOR, JOPT_BASE, JOPT_CAP,
-                                             JOPT_JITTER};
-    enum err rc = check_retries(o, e);
-    if (rc != ERR_OK)
-        return rc;
-    if (!option_given(o, JOPT_BACKOFF) || o->backoff == BACKOFF_EXPONENTIAL)
-        return options_check_lengths(o, e);
-    bool none = o->backoff == BACKOFF_NONE;
-    for (size_t i = 0; i < (none ? ARRAY_LEN(delays) : 1); i++)
-        if (option_given(o, delays[i]))
-            return err_set(e, ERR_SYNTAX,
-                           "BACKOFF %s and %s exclude each "
-                           "other: %s",
-                           backoff_list[o->backoff], names[delays[i]],
-                           none ? "it runs again at once"
-                                : "only exponential delays grow by a factor");
-    return options_check_lengths(o, e);
-}
-
-enum err options_check_defaults(const struct job_options *o, struct now now,
-                                struct errbuf *e)
-{
-    static uint64_t ruled; /* options that are the first of a rule */
-    if (ruled == 0)
-        for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-            ruled |= (uint64_t)1 << rules[i].a;
-    for (size_t i = 0; (o->given & ruled) != 0 && i < ARRAY_LEN(rules); i++) {
-        const struct rule *r = &rules[i];
-        if (!option_given(o, r->a))
-            continue;
-        if (option_given(o, r->b))
-            return err_set(e, ERR_SYNTAX, "%s and %s exclude each other",
-                           names[r->a], names[r->b]);
-    }
-    enum err rc = check_start(o, now, e);
-    if (rc != ERR_OK)
-        return rc;
+    const struct rule *r = broken(o, said, now);
+    if (r != NULL)
+        return refuse(r, o, said, e);
     if (option_given(o, JOPT_PRIORITY) && o->priority > PRIORITY_MAX)
         return err_set(e, ERR_SYNTAX, "PRIORITY is 0 to %d", PRIORITY_MAX);
     if (option_given(o, JOPT_UNIQUE) &&
@@ -199,11 +226,11 @@ enum err options_check_defaults(const struct job_options *o, struct now now,
     return ERR_OK;
 }
 
-enum err options_check(const struct job_options *o, struct now now,
-                       struct errbuf *e)
+enum err options_check(const struct job_options *o, uint64_t said,
+                       struct now now, struct errbuf *e)
 {
-    enum err rc = options_check_defaults(o, now, e);
-    const struct need *n = lacks(o, o->given);
+    enum err rc = options_check_defaults(o, said, now, e);
+    const struct need *n = lacks(o, said);
     if (rc != ERR_OK || n == NULL)
         return rc;
     return err_set(e, ERR_SYNTAX, "%s needs %s%s%s", names[n->a], names[n->b],
@@ -246,16 +273,7 @@ void options_inherit(struct job_options *o, const struct job_options *defaults)
 {
     if (defaults == NULL)
         return;
-    /* What the job says pushes out a default that it excludes. */
-    uint64_t blocked = 0;
-    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-        const struct rule *r = &rules[i];
-        if (option_given(o, r->a))
-            blocked |= (uint64_t)1 << r->b;
-        if (option_given(o, r->b))
-            blocked |= (uint64_t)1 << r->a;
-    }
-    uint64_t take = defaults->given & ~o->given & ~blocked;
+    uint64_t take = defaults->given & ~o->given;
 #define INHERIT(NAME, kind, field)              \
     if (take >> JOPT_##NAME & 1) {              \
         o->field = defaults->field;             \
@@ -275,13 +293,33 @@ void options_inherit(struct job_options *o, const struct job_options *defaults)
     }
 }
 
-void options_apply(struct job_options *o, const struct job_options *defaults)
+/* As if it had not been said. */
+static void drop(struct job_options *o, enum job_option which)
+{
+    o->given &= ~((uint64_t)1 << which);
+    switch (which) {
+#define DROP(NAME, kind, field)                 \
+    case JOPT_##NAME:                           \
+        memset(&o->field, 0, sizeof(o->field)); \
+        return;
+        SCALARS(DROP)
+#undef DROP
+    default:
+        ASSERT(which < JOB_OPTIONS);
+    }
+}
+
+void options_apply(struct job_options *o, const struct job_options *defaults,
+                   struct now now)
 {
     uint64_t own = o->given;
+    const struct rule *r;
     const struct need *n;
     options_inherit(o, defaults);
+    while ((r = broken(o, o->given & ~own, now)) != NULL)
+        drop(o, own >> r->b & 1 ? r->a : r->b);
     while ((n = lacks(o, o->given & ~own)) != NULL)
-        o->given &= ~((uint64_t)1 << n->a);
+        drop(o, n->a);
 }
 
 /* --- as bytes: `given`, then what was given, in the order of SCALARS ----- */

@@ -96,32 +96,27 @@ static inline bool option_given(const struct job_options *o,
     return o->given >> which & 1;
 }
 
-/* Combinations that make no sense: names the two words that collide.
+/* Combinations that make no sense: names the two words that collide. `said` are
+ * the words of `o` that are said now (bits as in `given`); the others stood
+ * before, and what is wrong among themselves is let be.
  *
  * Errors:
  *   ERR_SYNTAX
  */
-MUST_USE enum err options_check(const struct job_options *o, struct now now,
-                                struct errbuf *e);
+MUST_USE enum err options_check(const struct job_options *o, uint64_t said,
+                                struct now now, struct errbuf *e);
 /* The same of what a handler says about its jobs: a word that needs another
  * one may wait for a job that says it. */
 MUST_USE enum err options_check_defaults(const struct job_options *o,
-                                         struct now now, struct errbuf *e);
-/* Durations that are of no use because they are longer than others. Of words
- * that were said together: what a handler says may be cut short by its jobs.
- * Errors: ERR_SYNTAX. */
-MUST_USE enum err options_check_lengths(const struct job_options *o,
-                                        struct errbuf *e);
-/* That, and words that a BACKOFF of this kind has no use for. A handler may say
- * them for jobs that choose another kind. Errors: ERR_SYNTAX. */
-MUST_USE enum err options_check_values(const struct job_options *o,
-                                       struct errbuf *e);
+                                         uint64_t said, struct now now,
+                                         struct errbuf *e);
 
 /* Fill what `o` does not give from `defaults` (NULL: nothing). */
 void options_inherit(struct job_options *o, const struct job_options *defaults);
-/* The same for a job: defaults that need a word which neither has said are left
- * out. */
-void options_apply(struct job_options *o, const struct job_options *defaults);
+/* The same for a job: a default that collides with what the job says is left
+ * out, and one that needs a word which neither has said. */
+void options_apply(struct job_options *o, const struct job_options *defaults,
+                   struct now now);
 
 /* As bytes for a settings row and back; `out`'s slices point into `bytes`. */
 size_t options_size(const struct job_options *o);

@@ -239,9 +239,7 @@ static enum err examine(const struct engine *e, const struct schedule_params *p,
             rc = err_set(err, ERR_SYNTAX, "a schedule's jobs have no %s",
                          job_option_name(refused[i]));
     if (rc == ERR_OK)
-        rc = options_check(o, now, err);
-    if (rc == ERR_OK)
-        rc = options_check_values(o, err);
+        rc = options_check(o, o->given, now, err);
     if (rc == ERR_OK && p->payload.len > e->config.payload_max)
         rc = err_set(err, ERR_LIMIT,
                      "payload has %zu bytes; at most %llu are allowed",

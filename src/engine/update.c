@@ -73,8 +73,9 @@ static void put_word(struct buf *b, struct slice word)
 /* Nobody said it, as far as the row tells. */
 static bool has_default_cap(const struct engine *e, const struct rec_more *m)
 {
-    return m->retry_given == 0 || m->cap_ms == e->config.cap_ms ||
-           m->cap_ms == m->base_ms;
+    uint64_t cap_ms = e->config.cap_ms;
+    return m->retry_given == 0 || m->cap_ms == cap_ms ||
+           (m->cap_ms == m->base_ms && m->base_ms > cap_ms);
 }
 
 static void change_retry(const struct engine *e, struct rec_more *m,
@@ -100,8 +101,8 @@ static void change_retry(const struct engine *e, struct rec_more *m,
         memcpy(&m->factor, &o->factor, sizeof(o->factor));
     if (option_given(o, JOPT_CAP))
         m->cap_ms = o->cap_ms;
-    else if (m->base_ms > m->cap_ms && follows)
-        m->cap_ms = m->base_ms; /* as of a new job */
+    else if (follows) /* as of a new job */
+        m->cap_ms = m->base_ms > d->cap_ms ? m->base_ms : d->cap_ms;
     if (option_given(o, JOPT_JITTER))
         m->jitter = o->jitter;
 }
@@ -176,67 +177,55 @@ static uint64_t left_ms(uint64_t at_ms, struct now now)
     return at_ms > now.wall_ms ? at_ms - now.wall_ms : 0;
 }
 
-/* When it may start and when it expires must go together, whichever of them is
- * said now. */
-static void add_times(const struct change *c, struct job_options *all,
-                      struct now now)
+/* What the job has of what the change does not say. A word that says what the
+ * server does anyway counts as none: its default takes a word back. */
+static void add_stored(const struct engine *e, const struct change *c,
+                       struct job_options *all, struct now now)
 {
+    const struct engine_config *d = &e->config;
     const struct rec_more *m = &c->m;
-    bool timed = (all->given & TIMED) != 0;
-    bool expires = (c->r.flags & JOBF_EXPIRES) != 0 && !c->tried;
-    if (!timed && c->was == JOB_SCHEDULED &&
-        (all->given & (BIT(EXPIRES) | BIT(DEADLINE))) != 0) {
-        all->given |= BIT(AT);
-        all->at_ms = c->r.since_ms;
-    }
-    if (timed && expires && !option_given(all, JOPT_EXPIRES)) {
-        all->given |= BIT(EXPIRES);
-        all->expires_ms = left_ms(m->expires_at_ms, now);
-    }
-    if (timed && (c->r.flags & JOBF_DEADLINE) != 0 &&
-        !option_given(all, JOPT_DEADLINE)) {
-        all->given |= BIT(DEADLINE);
-        all->deadline_ms = left_ms(m->deadline_at_ms, now);
-    }
+    struct job_options has = {.at_ms = c->r.since_ms,
+                              .retries = c->r.retries,
+                              .backoff = m->backoff,
+                              .base_ms = m->base_ms,
+                              .cap_ms = m->cap_ms,
+                              .timeout_ms = m->timeout_ms,
+                              .expect_ms = m->expect_ms,
+                              .expires_ms = left_ms(m->expires_at_ms, now),
+                              .deadline_ms = left_ms(m->deadline_at_ms, now)};
+    const struct {
+        uint64_t bit;
+        bool is;
+    } words[] = {
+        {BIT(AT), (all->given & TIMED) == 0 && c->was == JOB_SCHEDULED},
+        {BIT(RETRIES), c->r.retries != d->retries},
+        {BIT(BACKOFF), m->retry_given != 0 && m->backoff != d->backoff},
+        {BIT(BASE), m->retry_given != 0 && m->base_ms != d->base_ms},
+        {BIT(FACTOR), m->retry_given != 0 &&
+                          memcmp(&m->factor, &d->factor, sizeof(d->factor))},
+        {BIT(CAP), !has_default_cap(e, m)},
+        {BIT(JITTER), m->retry_given != 0 && m->jitter != d->jitter},
+        {BIT(TIMEOUT), m->timeout_ms > 0},
+        {BIT(EXPECT), m->expect_ms > 0},
+        /* What has been tried once does not expire unstarted. */
+        {BIT(EXPIRES), (c->r.flags & JOBF_EXPIRES) != 0 && !c->tried},
+        {BIT(DEADLINE), (c->r.flags & JOBF_DEADLINE) != 0},
+        {BIT(LIMIT), m->limits.len > 0},
+        {BIT(OWNER), m->owner != 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (words[i].is)
+            has.given |= words[i].bit;
+    options_inherit(all, &has);
 }
 
-/* Lengths against those that the job has already. A shorter deadline than what
- * it has may be what is wanted. */
-static enum err examine_lengths(const struct engine *e, const struct change *c,
-                                struct now now, struct errbuf *err)
-{
-    const struct job_options *o = c->p->options;
-    if (option_given(o, JOPT_EXPIRES) && !option_given(o, JOPT_DEADLINE) &&
-        (c->r.flags & JOBF_DEADLINE) != 0 &&
-        o->expires_ms > left_ms(c->m.deadline_at_ms, now))
-        return err_set(err, ERR_SYNTAX,
-                       "EXPIRES and DEADLINE exclude each other: the job will "
-                       "have ended before it could expire unstarted");
-    if (option_given(o, JOPT_BASE) && !option_given(o, JOPT_CAP) &&
-        !has_default_cap(e, &c->m) && o->base_ms > c->m.cap_ms)
-        return err_set(err, ERR_SYNTAX,
-                       "BASE and CAP exclude each other: the job has a CAP of "
-                       "%llu ms",
-                       (unsigned long long)c->m.cap_ms);
-    return ERR_OK;
-}
-
-/* Words that need another may find it in what the job has already. */
+/* The rules of a new job, of what it has and what is said together. */
 static enum err examine_words(const struct engine *e, const struct change *c,
                               struct now now, struct errbuf *err)
 {
     struct job_options all = *c->p->options;
-    if (c->m.expect_ms > 0)
-        all.given |= BIT(EXPECT);
-    if (c->m.limits.len > 0)
-        all.given |= BIT(LIMIT);
-    if (c->m.owner != 0)
-        all.given |= BIT(OWNER);
-    add_times(c, &all, now);
-    enum err rc = options_check(&all, now, err);
-    if (rc == ERR_OK)
-        rc = options_check_values(c->p->options, err);
-    return rc != ERR_OK ? rc : examine_lengths(e, c, now, err);
+    add_stored(e, c, &all, now);
+    return options_check(&all, c->p->options->given, now, err);
 }
 
 /* What its handler says of payloads holds for a new payload, and for a new

@@ -1,12 +1,12 @@
 start_server {tags {handlers}} {
     test {defaults hold for jobs that say nothing} {
         assert_equal OK [r handler.set h PRIORITY 7 RETRIES 1 TAG team=a \
-            LIMIT x LEASE 5s FACTOR 1.5 BACKOFF linear]
+            LIMIT x LEASE 5s FACTOR 1.5 BACKOFF exponential]
         set o [dict get [r handler.get h] options]
         assert_equal 7 [dict get $o PRIORITY]
         assert_equal 5000 [dict get $o LEASE]
         assert_equal 1.5 [dict get $o FACTOR]
-        assert_equal linear [dict get $o BACKOFF]
+        assert_equal exponential [dict get $o BACKOFF]
         assert_equal {team a} [dict get $o TAG]
         r job.add q x HANDLER h
         set job [lindex [r job.lease q] 0]
@@ -50,6 +50,25 @@ start_server {tags {handlers}} {
         assert_equal $id [r job.add reindex three UNIQUE u]
         assert_equal {one three} [lmap j [r job.lease reindex COUNT 9] {dict get $j payload}]
         assert_error "ERR CONFLICT needs UNIQUE*" {r job.add reindex x CONFLICT return}
+    }
+    test {words that collide are refused, together or in steps} {
+        foreach {a b} {{BACKOFF none} {BASE 5s} {RETRIES 0} {JITTER 5}
+                {EXPECT 5s} {TIMEOUT 1s} {WHILE live} {FOR 1s}
+                {DELAY 1h} {EXPIRES 1h} {NEVER 1 a} {ONLY 1 a}
+                {NEVER 2 x Net*} {ONLY 2 Disk NetTime*}} {
+            set text "ERR *[lindex $a 0]*and [lindex $b 0] exclude*"
+            assert_error $text {r handler.set pair CLEAR {*}$a {*}$b}
+            foreach {one two} [list $a $b $b $a] {
+                r handler.set pair CLEAR {*}$one
+                set before [r handler.get pair]
+                assert_error $text {r handler.set pair {*}$two}
+                assert_equal $before [r handler.get pair]
+                assert_equal OK [r handler.set pair DESCRIPTION d]
+            }
+        }
+        # Some of ONLY is left, so that NEVER is an exception.
+        assert_equal OK [r handler.set pair CLEAR ONLY 1 Net* NEVER 1 NetAuth]
+        assert_equal OK [r handler.set pair CLEAR ONLY 1 a* NEVER 1 a?]
     }
     test {what makes no sense is refused by name} {
         assert_error "ERR AT is of one job*" {r handler.set h AT 5}

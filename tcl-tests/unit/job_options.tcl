@@ -34,22 +34,23 @@ start_server {tags {jobs}} {
             foreach command [list {job.add q x} {job.addm q 1 x} \
                     {handler.set h} [list job.update $id] \
                     {schedule.set s EVERY 1h QUEUE q PAYLOAD p}] {
-                if {$a eq "EXPIRES" && $command eq "handler.set h"} continue
                 assert_error "ERR $a and $b exclude each other*" {
                     r {*}$command $b 5s $a 5001
                 }
             }
             assert_equal 26 [string length [r job.add q x $a 5s $b 5s]]
         }
-        # A handler's word may be cut short by its job.
+        # A handler's word gives way to its job's.
         r handler.set patient EXPECT 1h CAP 1h BASE 1m
-        assert_equal 26 \
-            [string length [r job.add q x HANDLER patient TIMEOUT 5s CAP 1s]]
+        set job [r job.get [r job.add q x HANDLER patient TIMEOUT 5s CAP 2s]]
+        foreach {field value} {expect_ms (nil) base_ms 1000 cap_ms 2000} {
+            assert_equal $value [dict get $job $field]
+        }
     }
     test {words that a kind of backoff has no use for are refused} {
         set id [r job.add q x DELAY 1h]
         foreach command [list {job.add q x} {job.addm q 1 x} \
-                [list job.update $id] \
+                [list job.update $id] {handler.set h} \
                 {schedule.set s EVERY 1h QUEUE q PAYLOAD p}] {
             foreach {kind word value} {none BASE 5s none FACTOR 3 none CAP 5s
                     none JITTER 5 linear FACTOR 3 fixed FACTOR 3} {
@@ -58,9 +59,17 @@ start_server {tags {jobs}} {
                 }
             }
         }
-        # A handler may say how its exponential delays grow, if any are.
-        assert_equal OK [r handler.set growing BACKOFF fixed FACTOR 3]
-        assert_equal 26 [string length [r job.add growing x BACKOFF none]]
+        # Of a handler's words those hold that do not collide with the job's.
+        r handler.set atonce BACKOFF none
+        set job [r job.get [r job.add atonce x BASE 5s JITTER 0]]
+        foreach {field value} {backoff exponential base_ms 5000 jitter 0} {
+            assert_equal $value [dict get $job $field]
+        }
+        r handler.set growing BASE 5s FACTOR 3
+        set job [r job.get [r job.add growing x BACKOFF fixed]]
+        foreach {field value} {backoff fixed base_ms 5000 factor 2} {
+            assert_equal $value [dict get $job $field]
+        }
         assert_equal 26 [string length \
             [r job.add q x BACKOFF fixed BASE 5s CAP 9s JITTER 5]]
     }
@@ -89,7 +98,8 @@ start_server {tags {jobs}} {
         assert_error "ERR*DELAY and DEADLINE*" \
             {r job.update $id DELAY 20s DEADLINE 20s}
         r handler.set slow DELAY 1h
-        assert_error "ERR*DELAY and EXPIRES*" {r job.add slow x EXPIRES 30m}
+        set job [r job.get [r job.add slow x EXPIRES 30m]]
+        assert_equal ready [dict get $job state]
     }
     test {names that are none are refused} {
         assert_error "ERR*queue*" {r job.add "" x}

@@ -93,6 +93,29 @@ start_server {tags {jobs}} {
         r job.nack [dict get $job token] DELAY 1m
         assert_equal OK [r job.update [dict get $job id] DELAY 2h]
     }
+    test {words that collide are refused in steps, too} {
+        foreach {a b} {{EXPECT 5s} {TIMEOUT 1s} {TIMEOUT 10s} {DEADLINE 5s}
+                {EXPECT 10s} {DEADLINE 5s} {EXPIRES 10s} {DEADLINE 5s}
+                {RETRIES 0} {BACKOFF fixed} {RETRIES 0} {JITTER 5}
+                {BACKOFF none} {BASE 5s} {BACKOFF fixed} {FACTOR 3}
+                {BASE 5s} {CAP 2s}} {
+            foreach {one two} [list $a $b $b $a] {
+                set id [r job.add q x {*}$one]
+                set before [r job.get $id]
+                assert_error "ERR [lindex $a 0]*and [lindex $b 0] exclude*\
+                        ([lindex $one 0] stands already)" {
+                    r job.update $id {*}$two
+                }
+                assert_equal $before [r job.get $id]
+                assert_equal OK [r job.update $id PRIORITY 9]
+            }
+        }
+        # A word that is set to what the server does anyway is taken back.
+        set id [r job.add q x BASE 5s]
+        assert_error "ERR *BASE stands already*" {r job.update $id RETRIES 0}
+        assert_equal OK [r job.update $id BASE 1s]
+        assert_equal OK [r job.update $id RETRIES 0]
+    }
     test {words that make no sense} {
         set id [r job.add q x]
         assert_error "ERR *nothing*" {r job.update $id}

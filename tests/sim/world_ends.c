@@ -71,20 +71,27 @@ void ends_said(struct world *w, const struct op *op, uint32_t k)
         j->timeout_ms = op->timeout_ms;
 }
 
-/* A later start must not lie behind an end that is not moved with it, nor the
- * end of one that did not start behind the other. */
+/* What it will have if both are changed or stay: a start and an execution that
+ * is not cut short lie before the end of it all, and it expires no later. Only
+ * what is said now can be wrong. */
 bool ends_refuse(const struct world *w, const struct op *op, uint32_t k)
 {
     const struct mjob *j = model_job(w->model, k);
-    uint64_t at = w->now.wall_ms + op->delay_ms;
-    if (op->expires_ms > 0 && op->total_ms == 0 && j->deadline_at_ms > 0 &&
-        w->now.wall_ms + start_ms(op) + op->expires_ms > j->deadline_at_ms)
+    uint64_t now = w->now.wall_ms, start = now + start_ms(op);
+    bool starts = (op->update & UPDATE_DELAY) != 0;
+    uint64_t expires = op->expires_ms > 0 ? start + op->expires_ms
+                       : j->tried         ? 0
+                                          : j->expires_at_ms;
+    uint64_t ends = op->total_ms > 0 ? start + op->total_ms : j->deadline_at_ms;
+    uint64_t takes = op->timeout_ms > 0 ? op->timeout_ms : j->timeout_ms;
+    if (starts &&
+        ((expires > 0 && expires <= start) || (ends > 0 && ends <= start)))
         return true;
-    return (op->update & UPDATE_DELAY) != 0 &&
-           ((op->expires_ms == 0 && j->expires_at_ms > 0 && !j->tried &&
-             j->expires_at_ms <= at) ||
-            (op->total_ms == 0 && j->deadline_at_ms > 0 &&
-             j->deadline_at_ms <= at));
+    if (ends == 0)
+        return false;
+    return ((op->expires_ms > 0 || op->total_ms > 0) && expires > ends) ||
+           ((op->timeout_ms > 0 || op->total_ms > 0) && takes > 0 &&
+            now + takes > ends);
 }
 
 /* When nothing moves, none is left whose time is over. */

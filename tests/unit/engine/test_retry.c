@@ -106,6 +106,10 @@ static void a_job_cannot_expire_after_its_deadline(void **state)
     o.expires_ms = HOUR_MS - 1000;
     assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
     o = (struct job_options){.given = GIVEN(DEADLINE), .deadline_ms = 5000};
+    assert_int_equal(rig_update(r, id, &o, NULL), ERR_SYNTAX);
+    assert_non_null(strstr(r->err.text, "EXPIRES and DEADLINE exclude"));
+    o.given |= GIVEN(EXPIRES);
+    o.expires_ms = 5000;
     assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
 }
 
