@@ -313,7 +313,8 @@ static const struct opt opts[] = {
      "tell these of each job, and its token, not all there is",
      .value = "n field...", .min = 1, .max = FIELDS_N},
     {"IDEMPOTENCY", OPT(BYTES, idempotency),
-     "the same request with this key gets the same leases while they live",
+     "the same request with this key gets the same leases while they live; "
+     "another one is refused then, and while a call waits with the key",
      .value = "k", .min = 1, .max = 200},
     {0},
 };

@@ -98,10 +98,17 @@ void wait_wake(struct engine *e, struct queue *q, struct handler *h,
                uint64_t n);
 void wait_job_ended(struct engine *e, const struct id *id,
                     enum job_state state);
+/* Does a call wait with this IDEMPOTENCY key that asks for something else? */
+bool wait_differs(const struct engine *e, const struct lease_params *p);
 /* Does it stand in line, anywhere? Looks at all who do. */
 bool wait_worker(const struct engine *e, struct slice name);
 void waits_init(struct engine *e);
 void waits_free(struct engine *e);
+
+/* --- take.c --------------------------------------------------------------- */
+
+/* A hash of all that makes it the same request, the key and BLOCK aside. */
+uint64_t lease_request(const struct lease_params *p);
 
 /* --- report.c: events ----------------------------------------------------- */
 

@@ -313,6 +313,7 @@ struct engine {
     struct recent *recent;
 
     struct map job_waits; /* waiters for the end of a job */
+    struct map key_waits; /* those for a lease, by IDEMPOTENCY key */
     uint32_t waiters_n;
     uint64_t turns;
 

@@ -228,7 +228,7 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
 
 /* --- the same request again ---------------------------------------------- */
 
-static uint64_t request_hash(const struct lease_params *p)
+uint64_t lease_request(const struct lease_params *p)
 {
     const uint64_t numbers[] = {p->count, p->lease_ms, p->queues_n,
                                 p->handlers_n};
@@ -243,6 +243,12 @@ static uint64_t request_hash(const struct lease_params *p)
     for (uint32_t i = 0; i < p->handlers_n; i++)
         h = hash64_seed(p->handlers[i], h);
     return h;
+}
+
+static enum err another_request(struct errbuf *err)
+{
+    return err_set(err, ERR_MISMATCH,
+                   "IDEMPOTENCY key was used with another request");
 }
 
 /* The leases that an earlier request with this key got, if any lives. */
@@ -284,9 +290,8 @@ static enum err same_again(struct engine *e, struct gather *g,
             }
         }
         if (pass == 0 && rc == ERR_OK && alive > 0 &&
-            r.request != request_hash(p))
-            rc = err_set(err, ERR_MISMATCH,
-                         "IDEMPOTENCY key was used with another request");
+            r.request != lease_request(p))
+            rc = another_request(err);
     }
     buf_release(&tokens);
     if (rc == ERR_OK && alive == 0)
@@ -297,7 +302,7 @@ static enum err same_again(struct engine *e, struct gather *g,
 static void remember_request(struct engine *e, const struct lease_params *p,
                              struct slice tokens, struct now now)
 {
-    struct rec_lease_reply r = {request_hash(p), tokens};
+    struct rec_lease_reply r = {lease_request(p), tokens};
     rec_lease_reply_encode(&r, idem_put(e, KEY_LEASE, p->idempotency,
                                         idem_until(e, now),
                                         rec_lease_reply_size(&r)));
@@ -439,7 +444,8 @@ enum err engine_lease(struct engine *e, struct gather *g,
         return rc;
     worker_asks(e, p->worker, now);
     if (p->idempotency.len > 0) {
-        rc = same_again(e, g, p, now, fn, ud, err);
+        rc = wait_differs(e, p) ? another_request(err)
+                                : same_again(e, g, p, now, fn, ud, err);
         if (rc != ERR_NOTFOUND)
             return rc;
     }

@@ -9,6 +9,11 @@
  *
  * Who waits for jobs is woken by the first end, and told all of them, also
  * those before it asks again: what waits for rows then would miss them.
+ *
+ * Calls that wait with one IDEMPOTENCY key all make the same request: another
+ * one is refused before it comes here (wait_differs()). The newest has the
+ * place in line; those before it only wait for their time to be over, and get
+ * the same answer then.
  */
 #include "engine/core.h"
 
@@ -29,15 +34,23 @@ struct handler_wish {
 
 struct wait {
     struct waiter *waiter;
-    uint64_t turn;    /* smaller was first */
-    uint64_t request; /* hash of the idempotency key, 0: none */
+    uint64_t turn; /* smaller was first */
     bool woken;
     bool for_jobs;
     char worker[NAME_MAX_LEN]; /* who asks */
     uint8_t worker_len;
     uint32_t handlers_n, spots_n;
+    struct key_wait *key;          /* NULL: it has no key */
+    struct list of_key;            /* in key_wait.waits */
     struct handler_wish *handlers; /* behind the spots */
     struct spot spots[];
+};
+
+struct key_wait {
+    struct map_node by_key;
+    struct slice key;
+    uint64_t request; /* lease_request() */
+    struct list waits;
 };
 
 struct job_wait {
@@ -52,9 +65,16 @@ static bool job_wait_is(const struct map_node *n, const void *key)
                  (const struct id *)key);
 }
 
+static bool key_wait_is(const struct map_node *n, const void *key)
+{
+    return slice_eq(CONTAINER_OF(n, struct key_wait, by_key)->key,
+                    *(const struct slice *)key);
+}
+
 void waits_init(struct engine *e)
 {
     map_init(&e->job_waits, job_wait_is);
+    map_init(&e->key_waits, key_wait_is);
 }
 
 static bool is_of(struct handler_wish *w, struct handler *h)
@@ -210,18 +230,56 @@ static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
     return wait;
 }
 
-/* A repeated request takes over the turn of the one whose caller is gone. */
-static void take_over(struct engine *e, struct queue *q, struct wait *w)
+static struct key_wait *key_wait_find(const struct engine *e, struct slice key)
 {
-    if (w->request == 0)
+    struct map_node *n = map_get(&e->key_waits, hash64(key), &key);
+    return n == NULL ? NULL : CONTAINER_OF(n, struct key_wait, by_key);
+}
+
+bool wait_differs(const struct engine *e, const struct lease_params *p)
+{
+    const struct key_wait *kw =
+        e->key_waits.len == 0 ? NULL : key_wait_find(e, p->idempotency);
+    return kw != NULL && kw->request != lease_request(p);
+}
+
+/* A repeated request takes over the turn of the one whose caller is gone. */
+static void take_over(struct engine *e, struct wait *w,
+                      const struct lease_params *p)
+{
+    struct slice key = p->idempotency;
+    if (key.len == 0)
         return;
-    LIST_FOR (it, &q->waiters) {
-        struct wait *old = CONTAINER_OF(it, struct spot, in)->wait;
-        if (old != w && old->request == w->request) {
+    struct key_wait *kw = key_wait_find(e, key);
+    if (kw == NULL) {
+        kw = mem_zalloc_named(sizeof(*kw), &key);
+        kw->key = key;
+        kw->request = lease_request(p);
+        list_init(&kw->waits);
+        map_add(&e->key_waits, &kw->by_key, hash64(key));
+    }
+    ASSERT(kw->request == lease_request(p));
+    LIST_FOR (it, &kw->waits) {
+        struct wait *old = CONTAINER_OF(it, struct wait, of_key);
+        if (!list_linked(&old->spots[0].in))
+            continue;
+        if (old->turn < w->turn)
             w->turn = old->turn;
-            leave_lines(e, old);
-            return;
-        }
+        leave_lines(e, old);
+    }
+    w->key = kw;
+    list_append(&kw->waits, &w->of_key);
+}
+
+static void leave_key(struct engine *e, struct wait *w)
+{
+    struct key_wait *kw = w->key;
+    if (kw == NULL)
+        return;
+    list_remove(&w->of_key);
+    if (list_empty(&kw->waits)) {
+        map_remove(&e->key_waits, &kw->by_key);
+        mem_free(kw);
     }
 }
 
@@ -239,7 +297,6 @@ bool engine_wait_lease(struct engine *e, struct waiter *w,
             memcpy(wait->worker, p->worker.data, p->worker.len);
             wait->worker_len = (uint8_t)p->worker.len;
         }
-        wait->request = p->idempotency.len > 0 ? hash64(p->idempotency) | 1 : 0;
         for (uint32_t i = 0; i < p->queues_n; i++) {
             struct queue *q = queue_make(e, p->queues[i], false);
             if (q == NULL) {
@@ -253,8 +310,7 @@ bool engine_wait_lease(struct engine *e, struct waiter *w,
             if (q != NULL)
                 q->wanted++;
         }
-        if (p->queues_n > 0 && wait->spots[0].queue != NULL)
-            take_over(e, wait->spots[0].queue, wait);
+        take_over(e, wait, p);
     } else if (!wait->woken) {
         return true; /* still in line */
     } else {
@@ -353,6 +409,7 @@ void engine_unwait(struct engine *e, struct waiter *w)
         q->wanted--;
         queue_unwanted(e, q);
     }
+    leave_key(e, wait);
     mem_free(wait);
     e->waiters_n--;
 }
@@ -387,9 +444,18 @@ static void free_job_wait(struct map_node *n, void *ud)
     mem_free(CONTAINER_OF(n, struct job_wait, by_id));
 }
 
+static void free_key_wait(struct map_node *n, void *ud)
+{
+    struct engine *e = ud;
+    map_remove(&e->key_waits, n);
+    mem_free(CONTAINER_OF(n, struct key_wait, by_key));
+}
+
 /* Waiters leave before the engine goes; lines may be left over in tests. */
 void waits_free(struct engine *e)
 {
     map_each(&e->job_waits, free_job_wait, e);
+    map_each(&e->key_waits, free_key_wait, e);
     map_release(&e->job_waits);
+    map_release(&e->key_waits);
 }

@@ -20,6 +20,28 @@ start_server {tags {jobs}} {
             [r job.lease idem IDEMPOTENCY k] 0] token]
         assert_error "MISMATCH *" {r job.lease idem COUNT 2 IDEMPOTENCY k}
     }
+    test {another request with the key of a parked call is refused} {
+        set first [client]
+        set number [$first client id]
+        r queue.set key CONCURRENCY 9
+        $first send job.lease key BLOCK 8000 IDEMPOTENCY parked
+        wait_for {[dict get [r queue.info key] waiters] == 1}
+        foreach other {{key COUNT 2} {key FOR 1s} {key ALSO b} {b ALSO key}} {
+            set options [lassign $other queue]
+            assert_error "MISMATCH *" {
+                r job.lease $queue BLOCK 8000 IDEMPOTENCY parked {*}$options
+            }
+        }
+        set again [client]
+        $again send job.lease key BLOCK 8000 IDEMPOTENCY parked
+        after 30
+        set id [r job.add key x]
+        set job [lindex [$again read] 0]
+        assert_equal $id [dict get $job id]
+        # The one that it took over is told the same when its time is over.
+        assert_equal 1 [r client unblock $number]
+        assert_equal [list $job] [$first read]
+    }
     test {a lease whose session has gone comes back} {
         r job.add s x
         set c [client]

@@ -18,6 +18,7 @@ struct drain {
 
 struct request {
     uint32_t number; /* and 1 */
+    uint8_t variant;
     struct crew_got got[CREW_GOT];
     uint32_t n;
 };
@@ -163,13 +164,21 @@ bool crew_is_again(const struct crew *c, const struct model *m, uint32_t number,
     return false;
 }
 
-void crew_got(struct crew *c, uint32_t number, const struct crew_got *got,
-              uint32_t n)
+bool crew_differs(const struct crew *c, const struct model *m, uint32_t number,
+                  uint8_t variant)
+{
+    const struct request *r = request_of(c, number);
+    return crew_alive(c, m, number) > 0 && r->variant != variant;
+}
+
+void crew_got(struct crew *c, uint32_t number, uint8_t variant,
+              const struct crew_got *got, uint32_t n)
 {
     struct request *r = &c->requests[number % CREW_REQUESTS];
     ASSERT(n <= CREW_GOT);
     UNDO_SAVE(c->undo, r);
     r->number = number + 1;
+    r->variant = variant;
     r->n = n;
     memcpy(r->got, got, n * sizeof(*got));
 }

@@ -7,7 +7,8 @@
  *     their worker drains or nobody of the session came back after a start.
  *  2. A worker that drains gets nothing new, also after a crash.
  *  3. The same request for leases with the same key gets those that live, and
- *     new ones only if none does.
+ *     new ones only if none does. Another one with that key is refused
+ *     meanwhile, and while anybody waits in line with it.
  */
 #ifndef SIM_CREW_H
 #define SIM_CREW_H
@@ -65,7 +66,11 @@ bool crew_is_again(const struct crew *c, const struct model *m, uint32_t number,
 struct crew_got {
     uint32_t k, delivery;
 };
-void crew_got(struct crew *c, uint32_t number, const struct crew_got *got,
-              uint32_t n);
+/* It got these, asked in this variant. */
+void crew_got(struct crew *c, uint32_t number, uint8_t variant,
+              const struct crew_got *got, uint32_t n);
+/* Does another variant of it have leases that live? */
+bool crew_differs(const struct crew *c, const struct model *m, uint32_t number,
+                  uint8_t variant);
 
 #endif

@@ -9,6 +9,7 @@
 #include "util/assert.h"
 
 #define LOST_WAKES 50
+#define VARIANTS 150 /* of 1,000 requests that are repeated so many differ */
 #define UNNOTICED                                              \
     150 /* of 1,000 ticks so many notice that a client is gone \
          */
@@ -163,6 +164,20 @@ static const struct op *asked_before(struct world *w)
     return op->request + CREW_REQUESTS > c->requests ? op : NULL;
 }
 
+/* The same key with another length, or another first queue. */
+static void vary(struct world *w, struct op *op)
+{
+    uint8_t queue = op->queue;
+    op->variant = (uint8_t)(1 + rng_below(&w->rng, 2));
+    if (op->variant == 1) {
+        op->lease_ms++;
+        return;
+    }
+    op->queue = (uint8_t)((queue + 1) % QUEUES);
+    if (op->queue2 == op->queue + 1)
+        op->queue2 = (uint8_t)(queue + 1);
+}
+
 void crew_draw(struct world *w, struct op *op)
 {
     struct crew_world *c = w->crew_world;
@@ -176,6 +191,8 @@ void crew_draw(struct world *w, struct op *op)
         op->gather = gather;
         worker = op->worker - 1u;
         op->worker = 0;
+        if (chance(w, VARIANTS))
+            vary(w, op);
         if (chance(w, 700))
             hang_up(w, worker); /* why it asks again */
     }
@@ -191,9 +208,10 @@ void crew_draw(struct world *w, struct op *op)
     op->worker = (uint8_t)(worker + 1);
     op->line = (uint8_t)(l - c->lines);
     l->op = op;
-    trace(w, "  worker %u line %u session %u queue2 %u block %llu request %u",
+    trace(w,
+          "  worker %u line %u session %u queue2 %u block %llu request %u/%u",
           worker, op->line, op->session, op->queue2,
-          (unsigned long long)op->block_ms, op->request);
+          (unsigned long long)op->block_ms, op->request, op->variant);
 }
 
 /* Has it asked for such a job? */
@@ -291,8 +309,25 @@ static void take_over(struct world *w, struct op *op)
                 continue;
             trace(w, "  takes the place of line %u", old->line);
             old->passed_on = true;
-            op->turn = old->turn;
+            if (old->turn < op->turn)
+                op->turn = old->turn;
         }
+}
+
+/* Does somebody wait, or hold leases, by another request with its key? */
+static bool is_refused(const struct world *w, const struct op *op)
+{
+    const struct list *before[] = {&w->waiting, &w->woken, &w->fetching};
+    if (op->request == 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(before); i++)
+        LIST_FOR (it, before[i]) {
+            const struct op *old = CONTAINER_OF(it, struct op, in);
+            if (old != op && old->turn > 0 && old->request == op->request &&
+                old->variant != op->variant)
+                return true;
+        }
+    return crew_differs(w->crew, w->model, op->request, op->variant);
 }
 
 static void stand(struct world *w, struct op *op)
@@ -308,9 +343,14 @@ static void stand(struct world *w, struct op *op)
           (unsigned long long)op->turn);
 }
 
-static void judge(struct world *w, struct op *op, enum err rc, uint32_t alive)
+static void judge(struct world *w, struct op *op, enum err rc, uint32_t alive,
+                  bool refused)
 {
     struct crew_got got[CREW_GOT];
+    if (refused != (rc == ERR_MISMATCH))
+        violate(w, op,
+                refused ? "another request with a key was not refused"
+                        : "a request was refused for another with its key");
     if (op->request == 0 || (rc != ERR_OK && rc != ERR_EMPTY))
         return;
     if (alive > 0 && (op->again_n != alive || op->got_n != alive))
@@ -319,7 +359,7 @@ static void judge(struct world *w, struct op *op, enum err rc, uint32_t alive)
         return;
     for (uint32_t i = 0; i < op->got_n; i++)
         got[i] = (struct crew_got){op->got[i].k, op->got[i].delivery};
-    crew_got(w->crew, op->request, got, op->got_n);
+    crew_got(w->crew, op->request, op->variant, got, op->got_n);
 }
 
 enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
@@ -327,6 +367,7 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
 {
     char words[3][24];
     uint32_t alive = crew_alive(w->crew, w->model, op->request);
+    bool refused = is_refused(w, op);
     p->worker = named(words[0], sizeof(words[0]), "worker", op->worker);
     if (op->session > 0)
         p->session = named(words[1], sizeof(words[1]), "session", op->session);
@@ -338,7 +379,7 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
     crew_asked(w->crew, op->worker - 1u, w->now);
     if (rc == ERR_PENDING)
         return rc;
-    judge(w, op, rc, alive);
+    judge(w, op, rc, alive, refused);
     if (op->session > 0 && (rc == ERR_OK || rc == ERR_EMPTY)) {
         engine_session_attach(w->engine, p->session,
                               w->crew_world->lines[op->line].id);
@@ -359,7 +400,7 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
     }
     if (op->waiter.engine_private != NULL)
         engine_unwait(w->engine, &op->waiter);
-    return rc;
+    return rc == ERR_MISMATCH ? ERR_EMPTY : rc; /* it was judged */
 }
 
 /* Whose time to wait is over, or NULL. */

@@ -99,6 +99,7 @@ struct op {
     uint32_t weights[2];             /* 0: the first queue comes first */
     uint8_t line;
     uint32_t request, again_n; /* 0: it has no key */
+    uint8_t variant;           /* 0: as it was asked first with that key */
     uint64_t block_ms, deadline_ms;
     struct waiter waiter;
     struct list *woken;

@@ -596,6 +596,26 @@ static void an_undone_lease_keeps_the_key_of_a_waiting_job(void **state)
     assert_true(add_with(r, "new", &o).created);
 }
 
+/* All that makes it another request. */
+static void refuses_others(struct rig *r, const struct lease_params *p)
+{
+    struct slice names[] = {SLICE_LIT("other"), p->queues[0], p->handlers[0]};
+    struct lease_params others[] = {*p, *p, *p, *p, *p, *p, *p, *p};
+    others[0].count++;
+    others[1].lease_ms = 1000;
+    others[2].session = SLICE_LIT("s");
+    others[3].worker = SLICE_LIT("w");
+    others[4].handlers_n = 0;
+    others[5].queues = names; /* another first one */
+    others[6].queues = names;
+    others[6].queues_n = 2;
+    others[7].queues = names + 1; /* the handler is one more queue */
+    others[7].queues_n = 2;
+    others[7].handlers_n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        assert_int_equal(rig_lease_with(r, &others[i]), ERR_MISMATCH);
+}
+
 static void a_lease_asked_for_otherwise_is_told_so(void **state)
 {
     struct rig *r = *state;
@@ -609,17 +629,56 @@ static void a_lease_asked_for_otherwise_is_told_so(void **state)
     struct job_options o = {.given = GIVEN(HANDLER), .handler = names[1]};
     rig_add(r, "q", "x", &o);
     assert_int_equal(rig_lease_with(r, &p), ERR_OK);
-    struct lease_params other = p;
-    other.queues_n = 2;
-    other.handlers_n = 0;
-    assert_int_equal(rig_lease_with(r, &other), ERR_MISMATCH);
-    other = p;
-    other.lease_ms = 1000;
-    assert_int_equal(rig_lease_with(r, &other), ERR_MISMATCH);
-    other = p;
-    other.session = SLICE_LIT("s");
-    assert_int_equal(rig_lease_with(r, &other), ERR_MISMATCH);
+    refuses_others(r, &p);
     assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+}
+
+struct caller {
+    struct waiter waiter; /* first: wake() casts */
+    int woken;
+};
+
+static void wake(struct waiter *w)
+{
+    ((struct caller *)w)->woken++;
+}
+
+static void a_call_that_waits_keeps_its_key_from_other_requests(void **state)
+{
+    struct rig *r = *state;
+    struct slice names[] = {SLICE_LIT("q"), SLICE_LIT("h")};
+    const struct lease_params p = {.queues = names,
+                                   .queues_n = 1,
+                                   .handlers = names + 1,
+                                   .handlers_n = 1,
+                                   .count = 1,
+                                   .idempotency = SLICE_LIT("k")};
+    struct job_options o = {.given = GIVEN(HANDLER), .handler = names[1]};
+    struct caller old = {.waiter.wake = wake}, again = {.waiter.wake = wake};
+    assert_int_equal(rig_lease_with(r, &p), ERR_EMPTY);
+    assert_true(engine_wait_lease(r->engine, &old.waiter, &p));
+    refuses_others(r, &p);
+    /* The same one takes its place; it only waits for its time to be over. */
+    assert_int_equal(rig_lease_with(r, &p), ERR_EMPTY);
+    assert_true(engine_wait_lease(r->engine, &again.waiter, &p));
+    refuses_others(r, &p);
+    rig_add(r, "q", "x", &o);
+    assert_int_equal(old.woken, 0);
+    assert_int_equal(again.woken, 1);
+    refuses_others(r, &p); /* also before it has looked */
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    engine_unwait(r->engine, &again.waiter);
+    char token[64];
+    memcpy(token, r->tokens[0], sizeof(token));
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
+    assert_string_equal(token, r->tokens[0]);
+    assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    refuses_others(r, &p); /* the old one may still ask */
+    engine_unwait(r->engine, &old.waiter);
+    struct lease_params other = p;
+    other.count = 2;
+    rig_add(r, "q", "y", &o);
+    assert_int_equal(rig_lease_with(r, &other), ERR_OK);
 }
 
 static void words_that_collide_are_named(void **state)
@@ -678,6 +737,7 @@ int main(void)
         TEST(a_request_that_got_another_job_gets_it_again),
         TEST(an_undone_lease_keeps_the_key_of_a_waiting_job),
         TEST(a_lease_asked_for_otherwise_is_told_so),
+        TEST(a_call_that_waits_keeps_its_key_from_other_requests),
         TEST(a_name_may_be_that_of_the_job_that_is_replaced),
         TEST(many_of_one_request_are_not_looked_at_again),
         TEST(words_that_collide_are_named),
