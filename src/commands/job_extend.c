@@ -2,7 +2,6 @@
 #include "commands/command.h"
 #include "commands/job_reply.h"
 #include "engine/engine.h"
-#include "util/alloc.h"
 
 struct extend_args {
     uint64_t given[2];
@@ -12,39 +11,42 @@ struct extend_args {
 };
 #define CMD_ARGS struct extend_args
 
-struct extending {
-    struct cmd_ctx *c;
-    const struct slice *tokens;
-};
-
+/* A token alone that is none is an error; one of many costs the others
+ * nothing. */
 static void reply_one(void *ud, uint32_t i, uint64_t left_ms,
-                      enum lease_order order)
+                      enum lease_order order, enum err why)
 {
     static const char *const orders[] = {[ORDER_CONTINUE] = "continue",
                                          [ORDER_CANCEL] = "cancel",
                                          [ORDER_LOST] = "lost"};
-    struct extending *x = ud;
-    struct reply *r = x->c->reply;
-    reply_map(r, 3);
-    reply_field_str(r, "token", x->tokens[i]);
+    struct token_list *t = ud;
+    struct reply *r = t->c->reply;
+    if (t->total == 1)
+        reply_array(r, 1);
+    if (t->total == 1 && why == ERR_SYNTAX)
+        t->first = why;
+    reply_map(r, 4);
+    reply_field_str(r, "token", t->tokens[i]);
     reply_field_int(r, "left_ms", (int64_t)left_ms);
     reply_field_str(r, "order", slice_str(orders[order]));
+    if (why == ERR_OK)
+        reply_field_null(r, "error");
+    else
+        reply_field_str(r, "error", slice_str(err_prefix(why)));
 }
 
 static enum err extend_exec(struct cmd_ctx *c)
 {
     struct extend_args *a = c->args;
-    struct slice *tokens = mem_alloc((a->also.n + 1) * sizeof(*tokens));
-    uint32_t n;
-    enum err rc = words_join(c, a->token, &a->also, tokens, TOKENS_MAX, &n);
-    if (rc == ERR_OK) {
-        struct extending x = {c, tokens};
-        reply_array(c->reply, n);
-        rc = engine_extend(c->engine, tokens, n, a->lease_ms, c->now, reply_one,
-                           &x, &c->e);
-    }
-    mem_free(tokens);
-    return rc;
+    struct token_list t;
+    enum err rc = token_list_begin(&t, c, a->token, &a->also, TOKENS_MAX);
+    if (rc != ERR_OK)
+        return rc;
+    struct extend_params p = {
+        .tokens = t.tokens, .n = t.n, .cut = t.cut, .lease_ms = a->lease_ms};
+    rc = engine_extend(c->engine, c->gather, &p, c->now, reply_one, &t, &c->e);
+    rc = token_list_end(&t, rc);
+    return rc == ERR_OK ? t.first : rc;
 }
 
 static const struct arg args[] = {
@@ -64,7 +66,9 @@ const struct command cmd_job_extend = {
     .summary = "Renew leases, from any connection.",
     .since = "0.1",
     .reply = "an array of objects; order is continue, cancel (stop and end the "
-             "lease) or lost (somebody else may have the job)",
+             "lease) or lost (somebody else may have the job); error is null, "
+             "or why it is lost: NOTFOUND, FINISHED, STALE, or ERR for what is "
+             "no token, which is an error if it is the only one",
     .flags = CMD_WRITE | CMD_FAST,
     CMD_PARSED(args, opts),
     .also = true,

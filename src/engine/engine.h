@@ -319,12 +319,18 @@ MUST_USE enum err engine_release(struct engine *e, struct gather *g,
                                  void *ud, struct errbuf *err);
 
 enum lease_order { ORDER_CONTINUE, ORDER_CANCEL, ORDER_LOST };
+/* `why` it is lost: as of token_fn; else ERR_OK. */
 typedef void (*extend_fn)(void *ud, uint32_t i, uint64_t left_ms,
-                          enum lease_order order);
-/* Renew; `lease_ms` 0 keeps the length. A token that is not in force gets
- * ORDER_LOST. */
-MUST_USE enum err engine_extend(struct engine *e, const struct slice *tokens,
-                                uint32_t n, uint64_t lease_ms, struct now now,
+                          enum lease_order order, enum err why);
+struct extend_params {
+    const struct slice *tokens;
+    uint32_t n;
+    uint32_t *cut;     /* as in ack_params */
+    uint64_t lease_ms; /* 0: keep the length */
+};
+/* Renew. A token that is not in force gets ORDER_LOST. */
+MUST_USE enum err engine_extend(struct engine *e, struct gather *g,
+                                const struct extend_params *p, struct now now,
                                 extend_fn fn, void *ud, struct errbuf *err);
 
 /* Errors of these three: those of token_fn. */

@@ -69,13 +69,13 @@ static bool cancelled(struct engine *e, struct gather *g, const struct act *a,
     return a->verb != VERB_ACK && execution_cancelled(e, g, j, &o, now);
 }
 
-/* Find the lease and what its end will read. */
+/* Find the lease and what its end will read, unless it only goes on. */
 static enum err prepare(struct engine *e, struct gather *g, const struct act *a,
                         const struct token *token, struct job **j,
                         struct errbuf *err)
 {
     enum err rc = token_job(e, g, token, a->verb, j, err);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK && a->verb != VERB_NONE)
         rc = finish_gather(e, g, *j, a->ack == NULL ? 0 : a->ack->result.len,
                            err);
     return rc;
@@ -224,39 +224,43 @@ static enum err renewals_fit(struct engine *e, const struct slice *tokens,
     return entry_has_room(e, bytes, err);
 }
 
-/* A renewal looks at memory alone: what is not leased is lost, and so is what
- * only the reaper has not seen yet to be past its time limit, which no renewal
- * moves. */
-enum err engine_extend(struct engine *e, const struct slice *tokens, uint32_t n,
-                       uint64_t lease_ms, struct now now, extend_fn fn,
-                       void *ud, struct errbuf *err)
+/* A renewal looks at memory alone. Only why one is lost may have to be read,
+ * and that comes first: it is lost anyway. So is what only the reaper has not
+ * seen yet to be past its time limit, which no renewal moves. */
+enum err engine_extend(struct engine *e, struct gather *g,
+                       const struct extend_params *p, struct now now,
+                       extend_fn fn, void *ud, struct errbuf *err)
 {
-    struct token t;
-    if (lease_ms > e->config.lease_ms_max)
+    const struct act a = {.verb = VERB_NONE};
+    uint32_t n = p->n;
+    if (p->lease_ms > e->config.lease_ms_max)
         return err_set(err, ERR_LIMIT,
                        "FOR %llu ms is above the limit of %llu ms",
-                       (unsigned long long)lease_ms,
+                       (unsigned long long)p->lease_ms,
                        (unsigned long long)e->config.lease_ms_max);
-    for (uint32_t i = 0; i < n; i++)
-        if (!token_parse(tokens[i], &t))
-            return err_set(err, ERR_SYNTAX,
-                           "not a lease token: it looks like <id>#<n>.<e>");
-    if (lease_ms > 0) {
-        enum err rc = renewals_fit(e, tokens, n, lease_ms, err);
-        if (rc != ERR_OK)
-            return rc;
-    }
+    const struct token *tokens = parse_all(e, p->tokens, n);
+    enum err rc = rehearse(e, g, &a, tokens, &n, p->cut != NULL, err);
+    if (p->cut != NULL)
+        *p->cut = n;
+    if (rc == ERR_OK && p->lease_ms > 0)
+        rc = renewals_fit(e, p->tokens, n, p->lease_ms, err);
+    if (rc != ERR_OK)
+        return rc;
     for (uint32_t i = 0; i < n; i++) {
-        bool good = token_parse(tokens[i], &t);
-        struct job *j = good ? job_get(e, &t.id) : NULL;
-        if (j == NULL || j->state != JOB_RUNNING || j->n != t.n ||
-            j->e != t.e || j->timeout_mono_ms <= now.mono_ms) {
-            fn(ud, i, 0, ORDER_LOST);
+        struct job *j;
+        rc = prepare(e, g, &a, &tokens[i], &j, err);
+        if (rc == ERR_PENDING) /* gone since the rehearsal */
+            rc = prepare(e, NULL, &a, &tokens[i], &j, err);
+        if (rc == ERR_OK && j->timeout_mono_ms <= now.mono_ms)
+            rc = ERR_STALE;
+        if (rc != ERR_OK) {
+            fn(ud, i, 0, ORDER_LOST, rc);
             continue;
         }
-        lease_renew(e, j, lease_ms, now);
+        lease_renew(e, j, p->lease_ms, now);
         fn(ud, i, j->reap_mono_ms - now.mono_ms,
-           (j->run_flags & RUNF_CANCEL) != 0 ? ORDER_CANCEL : ORDER_CONTINUE);
+           (j->run_flags & RUNF_CANCEL) != 0 ? ORDER_CANCEL : ORDER_CONTINUE,
+           ERR_OK);
     }
     return ERR_OK;
 }

@@ -153,7 +153,11 @@ class Verbs:
         elif what == "extend":
             order = "lost" if job.state != "running" else (
                 "cancel" if job.told else "continue")
-            self.expect(text(fields(got[0])["order"]) == order, order)
+            error = job.end(what) if order == "lost" else None
+            row = fields(got[0])
+            self.expect(text(row["order"]) == order and
+                        text(row["error"]) == error,
+                        "%s %s" % (order, error))
         else:
             wanted = job.do(what)
             self.expect(said == wanted, "wanted " + wanted)

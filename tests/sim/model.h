@@ -171,7 +171,7 @@ const char *model_token(const struct model *m, uint32_t k, uint32_t delivery,
 /* What it means for what the job shows is changed here. */
 struct mjob *model_change(struct model *m, uint32_t k);
 const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
-                           uint32_t epoch, enum lease_order order,
+                           uint32_t epoch, enum lease_order order, enum err why,
                            struct now now);
 /* Is it certain what a verb from outside must answer? Not while nobody can know
  * whether the engine has noticed the end of a lease, or of a retention. */

@@ -124,14 +124,18 @@ const char *model_token(const struct model *m, uint32_t k, uint32_t delivery,
 }
 
 const char *model_extended(struct model *m, uint32_t k, uint32_t delivery,
-                           uint32_t epoch, enum lease_order order,
+                           uint32_t epoch, enum lease_order order, enum err why,
                            struct now now)
 {
     (void)epoch;
     const struct mjob *was = &m->jobs[k];
     enum standing s = standing(m, was, delivery, now);
+    if ((order == ORDER_LOST) != (why != ERR_OK))
+        return "a renewal says why it was refused if and only if it was";
     if (order == ORDER_LOST)
-        return s == CURRENT ? "a lease in force was called lost" : NULL;
+        return refusal_fits(m, was, s, why, now)
+                   ? NULL
+                   : "a renewal was refused wrongly";
     if (s != CURRENT && s != OVERDUE)
         return "a lease that had ended was extended";
     if (model_is_slow(was, now))

@@ -148,15 +148,15 @@ static void on_verdict(void *ud, uint32_t i, enum err rc, const char *why)
 }
 
 static void on_extend(void *ud, uint32_t i, uint64_t left_ms,
-                      enum lease_order order)
+                      enum lease_order order, enum err why)
 {
     struct asked *a = ud;
     const struct held *h = &a->op->held;
     (void)i;
     (void)left_ms;
-    note(a->w, h->k, order);
+    note(a->w, h->k, 10 * (uint64_t)why + order);
     violate(a->w, a->op,
-            model_extended(a->w->model, h->k, h->delivery, h->epoch, order,
+            model_extended(a->w->model, h->k, h->delivery, h->epoch, order, why,
                            a->w->now));
 }
 
@@ -165,6 +165,7 @@ enum err jobs_run_verb(struct world *w, struct op *op)
     struct slice token = slice_of(op->held.text, op->held.len);
     struct asked a = {w, op};
     struct ack_params ack = {.tokens = &token, .n = 1};
+    struct extend_params extend = {.tokens = &token, .n = 1};
     struct nack_params nack = {.tokens = &token,
                                .n = 1,
                                .error = SLICE_LIT("broken"),
@@ -183,8 +184,8 @@ enum err jobs_run_verb(struct world *w, struct op *op)
         return engine_release(w->engine, op->gather, &token, 1, NULL, w->now,
                               on_verdict, &a, &w->e);
     default:
-        return engine_extend(w->engine, &token, 1, 0, w->now, on_extend, &a,
-                             &w->e);
+        return engine_extend(w->engine, op->gather, &extend, w->now, on_extend,
+                             &a, &w->e);
     }
 }
 

@@ -225,6 +225,36 @@ enum err rig_ack(struct rig *r, struct slice token)
     return r->verdict;
 }
 
+struct renewed {
+    struct rig *rig;
+    enum lease_order order;
+};
+
+static void on_renewal(void *ud, uint32_t i, uint64_t left_ms,
+                       enum lease_order order, enum err why)
+{
+    struct renewed *x = ud;
+    (void)i;
+    x->order = order;
+    x->rig->left_ms = left_ms;
+    x->rig->verdict = why;
+}
+
+enum lease_order rig_extend(struct rig *r, struct slice token,
+                            uint64_t lease_ms)
+{
+    struct extend_params p = {.tokens = &token, .n = 1, .lease_ms = lease_ms};
+    struct renewed x = {.rig = r};
+    enum err rc;
+    while ((rc = engine_extend(r->engine, r->gather, &p, r->now, on_renewal, &x,
+                               &r->err)) == ERR_PENDING)
+        rig_fetch(r);
+    assert_int_equal(rc, ERR_OK);
+    gather_release(r->gather);
+    rig_step(r);
+    return x.order;
+}
+
 enum err rig_nack_with(struct rig *r, struct nack_params p)
 {
     while (engine_nack(r->engine, r->gather, &p, r->now, on_verdict, r,

@@ -37,6 +37,7 @@ struct rig {
     uint64_t lease_ms;
     /* what the last verb answered for the last token */
     enum err verdict, verdicts[16];
+    uint64_t left_ms; /* of the lease that was renewed last */
     uint32_t events[EVENT_TYPES];
     uint32_t fetches; /* operations that had to wait for rows */
 };
@@ -73,6 +74,9 @@ enum err rig_ack(struct rig *r, struct slice token);
 enum err rig_nack(struct rig *r, struct slice token);
 enum err rig_nack_with(struct rig *r, struct nack_params p);
 enum err rig_release(struct rig *r, struct slice token);
+/* 0: keep the length. Why it is lost is the verdict. */
+enum lease_order rig_extend(struct rig *r, struct slice token,
+                            uint64_t lease_ms);
 
 /* One verb for jobs by id, for one by name, for all that `p` names: what it
  * answered for the last one. */

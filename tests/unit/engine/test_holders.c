@@ -321,15 +321,6 @@ static void the_session_of_a_draining_worker_ends_uncounted(void **state)
     assert_int_equal(r->attempt, 1);
 }
 
-static void extended_quietly(void *ud, uint32_t i, uint64_t left_ms,
-                             enum lease_order order)
-{
-    (void)ud;
-    (void)i;
-    (void)left_ms;
-    assert_int_equal(order, ORDER_CONTINUE);
-}
-
 static void a_job_of_a_draining_worker_was_not_started(void **state)
 {
     struct rig *r = *state;
@@ -355,9 +346,7 @@ static void a_session_that_did_not_come_back_ends_uncounted(void **state)
     rig_pass(r, 29999);
     assert_int_equal(rig_state(r, id), JOB_RUNNING);
     /* The lease has its own length, and ends first if nobody renews it. */
-    assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
-                                   extended_quietly, NULL, &r->err),
-                     ERR_OK);
+    assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_CONTINUE);
     rig_pass(r, 1);
     assert_int_equal(rig_state(r, id), JOB_READY);
     lease_and_vanish(r, "w");
@@ -412,60 +401,63 @@ static void a_restart_reads_no_backlog(void **state)
     rig_step(r);
 }
 
-static void on_extend(void *ud, uint32_t i, uint64_t left_ms,
-                      enum lease_order order)
-{
-    uint64_t *out = ud;
-    out[0] = left_ms;
-    out[1] = order;
-    (void)i;
-}
-
 static void a_renewed_lease_lives_on(void **state)
 {
     struct rig *r = *state;
-    uint64_t got[2];
     struct id id = rig_add(r, "q", "x", NULL).id;
     assert_int_equal(rig_lease(r, "q", 1), 1);
     for (int i = 0; i < 10; i++) {
         rig_pass(r, 29000);
-        assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
-                                       on_extend, got, &r->err),
-                         ERR_OK);
-        assert_int_equal(got[0], 30000);
-        assert_int_equal(got[1], ORDER_CONTINUE);
+        assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_CONTINUE);
+        assert_int_equal(r->left_ms, 30000);
     }
     assert_int_equal(rig_state(r, id), JOB_RUNNING);
-    assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 60000, r->now,
-                                   on_extend, got, &r->err),
-                     ERR_OK);
-    rig_step(r);
+    assert_int_equal(rig_extend(r, r->token[0], 60000), ORDER_CONTINUE);
     rig_restart(r); /* another length is remembered */
     rig_pass(r, 59999);
     assert_int_equal(rig_state(r, id), JOB_RUNNING);
     rig_pass(r, 1);
-    assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
-                                   on_extend, got, &r->err),
-                     ERR_OK);
-    assert_int_equal(got[1], ORDER_LOST);
+    assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_LOST);
 }
 
 static void a_lease_past_its_time_limit_is_not_renewed(void **state)
 {
     struct rig *r = *state;
-    uint64_t got[2];
     struct job_options o = {.given = GIVEN(TIMEOUT), .timeout_ms = 1000};
     rig_add(r, "q", "x", &o);
     assert_int_equal(rig_lease(r, "q", 1), 1);
     r->now.mono_ms += 999; /* the server was busy: nothing is reaped yet */
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(engine_extend(r->engine, &r->token[0], 1, 0, r->now,
-                                       on_extend, got, &r->err),
-                         ERR_OK);
-        assert_int_equal(got[0], i == 0 ? 1 : 0);
-        assert_int_equal(got[1], i == 0 ? ORDER_CONTINUE : ORDER_LOST);
+        assert_int_equal(rig_extend(r, r->token[0], 0),
+                         i == 0 ? ORDER_CONTINUE : ORDER_LOST);
+        assert_int_equal(r->left_ms, i == 0 ? 1 : 0);
+        assert_int_equal(r->verdict, i == 0 ? ERR_OK : ERR_STALE);
         r->now.mono_ms++;
     }
+}
+
+static void a_renewal_that_is_refused_says_why(void **state)
+{
+    struct rig *r = *state;
+    char token[64];
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    memcpy(token, r->tokens[0], sizeof(token));
+    assert_int_equal(rig_release(r, slice_str(token)), ERR_OK);
+    assert_int_equal(rig_lease(r, "q", 1), 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rig_extend(r, slice_str(token), 0), ORDER_LOST);
+        assert_int_equal(r->verdict, i == 0 ? ERR_STALE : ERR_FINISHED);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+        rig_restart(r); /* what memory knew is to be read */
+        mem_knobs(r->disk)->pending_per_1000 = 1000;
+    }
+    token[1] = '0'; /* of a job long before this one */
+    assert_int_equal(rig_extend(r, slice_str(token), 0), ORDER_LOST);
+    assert_int_equal(r->verdict, ERR_NOTFOUND);
+    assert_int_equal(rig_extend(r, SLICE_LIT("x"), 0), ORDER_LOST);
+    assert_int_equal(r->verdict, ERR_SYNTAX);
+    mem_knobs(r->disk)->pending_per_1000 = 0;
 }
 
 /* Where a suffix was lost the same delivery may be given twice, by two starts.
@@ -474,7 +466,6 @@ static void a_token_of_another_start_is_stale(void **state)
 {
     struct rig *r = *state;
     char text[80];
-    uint64_t got[2];
     bool first;
     rig_add(r, "q", "x", NULL);
     assert_int_equal(rig_lease(r, "q", 1), 1);
@@ -492,10 +483,8 @@ static void a_token_of_another_start_is_stale(void **state)
         assert_int_equal(engine_effect(r->engine, NULL, token, token, r->now,
                                        &first, &r->err),
                          ERR_STALE);
-        assert_int_equal(engine_extend(r->engine, &token, 1, 0, r->now,
-                                       on_extend, got, &r->err),
-                         ERR_OK);
-        assert_int_equal(got[1], ORDER_LOST);
+        assert_int_equal(rig_extend(r, token, 0), ORDER_LOST);
+        assert_int_equal(r->verdict, ERR_STALE);
         engine_lease_undo(r->engine, &token, 1, r->now);
         rig_step(r);
     }
@@ -585,6 +574,7 @@ int main(void)
         TEST(a_restart_reads_no_backlog),
         TEST(a_renewed_lease_lives_on),
         TEST(a_lease_past_its_time_limit_is_not_renewed),
+        TEST(a_renewal_that_is_refused_says_why),
         TEST(a_token_of_another_start_is_stale),
         TEST(what_was_committed_is_there_after_a_crash),
         TEST(executions_are_told_of_the_live_and_the_finished),

@@ -330,8 +330,9 @@ static void add_small(struct rig *r, uint32_t n)
 }
 
 static void count_renewed(void *ud, uint32_t i, uint64_t left_ms,
-                          enum lease_order order)
+                          enum lease_order order, enum err why)
 {
+    (void)why;
     (void)i;
     (void)left_ms;
     *(uint32_t *)ud += order == ORDER_CONTINUE;
@@ -370,12 +371,14 @@ static void leases_of_one_entry_are_bounded(void **state)
     uint32_t good = 0;
     for (uint32_t i = 0; i < g.n; i++)
         tokens[i] = slice_str(g.token[i]);
-    assert_int_equal(engine_extend(r->engine, tokens, g.n, 60001, r->now,
-                                   count_renewed, &good, &r->err),
+    struct extend_params x = {.tokens = tokens, .n = g.n, .lease_ms = 60001};
+    assert_int_equal(engine_extend(r->engine, NULL, &x, r->now, count_renewed,
+                                   &good, &r->err),
                      ERR_LIMIT);
     assert_int_equal(good, 0);
-    assert_int_equal(engine_extend(r->engine, tokens, COUNT, 60001, r->now,
-                                   count_renewed, &good, &r->err),
+    x.n = COUNT;
+    assert_int_equal(engine_extend(r->engine, NULL, &x, r->now, count_renewed,
+                                   &good, &r->err),
                      ERR_OK);
     assert_int_equal(good, COUNT);
     step(r);

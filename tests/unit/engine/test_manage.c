@@ -39,38 +39,18 @@ static void a_waiting_job_is_cancelled_at_once(void **state)
     assert_int_equal(r->events[EVENT_JOB_CANCELLED], 3);
 }
 
-static enum lease_order order;
-
-static void on_extend(void *ud, uint32_t i, uint64_t left_ms,
-                      enum lease_order o)
-{
-    (void)ud;
-    (void)i;
-    (void)left_ms;
-    order = o;
-}
-
-static enum lease_order extend(struct rig *r, struct slice token)
-{
-    assert_int_equal(engine_extend(r->engine, &token, 1, 0, r->now, on_extend,
-                                   NULL, &r->err),
-                     ERR_OK);
-    rig_step(r);
-    return order;
-}
-
 static void a_running_job_is_told_to_stop_with_its_next_renewal(void **state)
 {
     struct rig *r = *state;
     struct id id = rig_add(r, "q", "x", NULL).id;
     assert_int_equal(rig_lease(r, "q", 1), 1);
-    assert_int_equal(extend(r, r->token[0]), ORDER_CONTINUE);
+    assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_CONTINUE);
     assert_int_equal(manage(r, MANAGE_CANCEL, id), ERR_OK);
     assert_int_equal(r->events[EVENT_JOB_CANCELLING], 1);
-    assert_int_equal(extend(r, r->token[0]), ORDER_CANCEL);
+    assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_CANCEL);
     assert_int_equal(rig_state(r, id), JOB_RUNNING);
     rig_restart(r);
-    assert_int_equal(extend(r, r->token[0]), ORDER_CANCEL);
+    assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_CANCEL);
     assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
     assert_int_equal(rig_state(r, id), JOB_CANCELLED);
     assert_int_equal(rig_nack(r, r->token[0]), ERR_OK);
@@ -97,11 +77,11 @@ static void a_running_job_that_does_not_stop_is_ended_by_force(void **state)
     assert_int_equal(rig_lease(r, "q", 1), 1);
     assert_int_equal(rig_manage(r, p, &id, 1), ERR_OK);
     rig_pass(r, 4999);
-    assert_int_equal(extend(r, r->token[0]), ORDER_CANCEL);
+    assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_CANCEL);
     rig_restart(r);
     rig_pass(r, 1);
     assert_int_equal(rig_state(r, id), JOB_CANCELLED);
-    assert_int_equal(extend(r, r->token[0]), ORDER_LOST);
+    assert_int_equal(rig_extend(r, r->token[0], 0), ORDER_LOST);
     assert_int_equal(rig_ack(r, r->token[0]), ERR_FINISHED);
     struct id second = rig_add(r, "q", "x", NULL).id;
     assert_int_equal(rig_lease(r, "q", 1), 1);
