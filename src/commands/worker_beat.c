@@ -45,7 +45,8 @@ static const struct arg args[] = {
 
 static const struct opt opts[] = {
     {"SESSION", OPT(NAME, session),
-     "of this process: its leases end 3 s after its last connection has gone",
+     "of this process: its leases end 3 s after its last connection has gone; "
+     "whoever leases under it and names no WORKER is this one",
      .value = "s"},
     {"CONCURRENCY", OPT(U32, concurrency), "jobs that it runs at a time",
      .value = "n", .max = 1000000},

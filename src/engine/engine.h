@@ -209,7 +209,7 @@ struct lease_params {
     uint32_t queues_n;
     uint32_t count;
     uint64_t lease_ms; /* 0: the job's own, else the queue's, else default */
-    struct slice worker, session;
+    struct slice worker, session; /* no worker: that of the session, if any */
     const struct slice *handlers; /* only these; n = 0: any */
     uint32_t handlers_n;
     struct slice idempotency;

@@ -80,7 +80,12 @@ void worker_seen(struct engine *e, struct worker *w, struct now now);
 /* For jobs, by this name: that is a sign of life. */
 void worker_asks(struct engine *e, struct slice name, struct now now);
 void worker_release(struct engine *e, struct worker *w);
-bool worker_draining(struct engine *e, struct slice name);
+/* Who asks under this name and session: without a name it is the worker that
+ * registered with the session; empty: nobody did. */
+struct slice worker_named(const struct engine *e, struct slice name,
+                          struct slice session);
+bool worker_draining(const struct engine *e, struct slice name,
+                     struct slice session);
 bool worker_step(struct engine *e, struct now now, uint32_t ops);
 uint64_t worker_next_ms(const struct engine *e);
 MUST_USE enum err worker_load_row(struct engine *e, struct slice key,

@@ -22,6 +22,12 @@ static bool worker_is(const struct map_node *n, const void *key)
                     *(const struct slice *)key);
 }
 
+static bool worker_has(const struct map_node *n, const void *key)
+{
+    return slice_eq(CONTAINER_OF(n, struct worker, by_session)->set.session,
+                    *(const struct slice *)key);
+}
+
 static bool session_is(const struct map_node *n, const void *key)
 {
     return slice_eq(CONTAINER_OF(n, struct session, by_name)->name,
@@ -47,6 +53,7 @@ static uint64_t client_hash(uint64_t id)
 void sessions_init(struct engine *e)
 {
     map_init(&e->workers, worker_is);
+    map_init(&e->session_workers, worker_has);
     list_init(&e->workers_seen);
     map_init(&e->sessions, session_is);
     map_init(&e->clients, client_is);
@@ -241,10 +248,12 @@ void engine_client_gone(struct engine *e, uint64_t client_id, struct now now)
 /* A job that kills its worker must be noticed (docs/decisions/0035). Who was
  * told to go may go, and one that was not seen since the start may not have
  * found the way back. What was told to stop comes to its end either way. */
-static bool is_crash(const struct session *s, const struct job *j)
+static bool is_crash(const struct engine *e, const struct session *s,
+                     const struct job *j)
 {
-    bool drains = j->worker != NULL && j->worker->set.draining != 0;
-    return (j->run_flags & RUNF_CANCEL) != 0 || (s->seen && !drains);
+    struct slice worker = j->worker == NULL ? SLICE_EMPTY : j->worker->name;
+    return (j->run_flags & RUNF_CANCEL) != 0 ||
+           (s->seen && !worker_draining(e, worker, s->name));
 }
 
 bool session_reap(struct engine *e, struct now now, uint32_t ops)
@@ -269,7 +278,7 @@ bool session_reap(struct engine *e, struct now now, uint32_t ops)
             struct job *j = CONTAINER_OF(it, struct job, of_session);
             bool last = it->next == &s->leases;
             /* Frees the session with its last lease. */
-            if (!is_crash(s, j))
+            if (!is_crash(e, s, j))
                 execution_released(e, j, VERB_RELEASE, 0, now);
             else if (!lease_give_up(e, j, now))
                 return false;
@@ -317,5 +326,6 @@ void sessions_free(struct engine *e)
     map_release(&e->clients);
     map_release(&e->sessions);
     map_release(&e->workers);
+    map_release(&e->session_workers);
     heap_release(&e->sessions_ending);
 }

@@ -195,7 +195,9 @@ struct worker {
     uint64_t seen_mono_ms;
     struct rec_worker set; /* slices point into `row` */
     struct buf row;
-    struct list by_seen; /* in engine.workers_seen, if registered */
+    struct list by_seen;        /* in engine.workers_seen, if registered */
+    bool has_session;           /* it is in ... */
+    struct map_node by_session; /* ... engine.session_workers */
 };
 
 /* One finished state of one queue in one bucket (done.c). */
@@ -297,6 +299,7 @@ struct engine {
 
     struct line leases; /* struct job.by_deadline */
     struct map sessions, workers, clients;
+    struct map session_workers; /* struct worker.by_session */
     struct heap sessions_ending;
     struct list workers_seen; /* registered, the longest silent first */
     uint32_t draining_n;      /* workers */

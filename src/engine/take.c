@@ -442,16 +442,18 @@ enum err engine_lease(struct engine *e, struct gather *g,
     enum err rc = examine(e, p, &want, err);
     if (rc != ERR_OK)
         return rc;
-    worker_asks(e, p->worker, now);
+    struct lease_params as = *p; /* who it is, beside what was said */
+    as.worker = worker_named(e, p->worker, p->session);
+    worker_asks(e, as.worker, now);
     if (p->idempotency.len > 0) {
         rc = wait_differs(e, p) ? another_request(err)
                                 : same_again(e, g, p, now, fn, ud, err);
         if (rc != ERR_NOTFOUND)
             return rc;
     }
-    if (worker_draining(e, p->worker) || want.none)
+    if (worker_draining(e, p->worker, p->session) || want.none)
         return ERR_EMPTY;
-    struct taking t = {.p = p, .want = &want, .fn = fn, .ud = ud};
+    struct taking t = {.p = &as, .want = &want, .fn = fn, .ud = ud};
     rc = ERR_OK;
     if (p->weights != NULL)
         rc = take_weighted(e, g, &t, now, err);

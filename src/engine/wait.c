@@ -37,8 +37,7 @@ struct wait {
     uint64_t turn; /* smaller was first */
     bool woken;
     bool for_jobs;
-    char worker[NAME_MAX_LEN]; /* who asks */
-    uint8_t worker_len;
+    struct slice worker, session; /* who asks; behind the wait */
     uint32_t handlers_n, spots_n;
     struct key_wait *key;          /* NULL: it has no key */
     struct list of_key;            /* in key_wait.waits */
@@ -103,7 +102,7 @@ static bool spot_wants(struct engine *e, const struct spot *s,
                        struct handler *h)
 {
     const struct wait *w = s->wait;
-    if (worker_draining(e, slice_of(w->worker, w->worker_len)))
+    if (worker_draining(e, w->worker, w->session))
         return false; /* it is passed over until it is resumed */
     if (w->handlers_n == 0)
         return true;
@@ -185,7 +184,7 @@ bool wait_worker(const struct engine *e, struct slice name)
             continue;
         LIST_FOR (it, &e->queues[i]->waiters) {
             const struct wait *w = CONTAINER_OF(it, struct spot, in)->wait;
-            if (slice_eq(slice_of(w->worker, w->worker_len), name))
+            if (slice_eq(worker_named(e, w->worker, w->session), name))
                 return true;
         }
     }
@@ -204,13 +203,25 @@ static void hand_on(struct engine *e, const struct wait *wait, uint64_t turn)
     }
 }
 
-static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
-                             const struct slice *handlers, uint32_t n)
+static struct slice copied(char **to, struct slice s)
 {
+    if (s.len > 0)
+        memcpy(*to, s.data, s.len);
+    s.data = *to;
+    *to += s.len;
+    return s;
+}
+
+/* `p` is what a lease asks for; of what else waits it names nothing. */
+static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
+                             const struct lease_params *p)
+{
+    uint32_t n = p->handlers_n;
     size_t size = sizeof(struct wait) + spots * sizeof(struct spot) +
-                  n * sizeof(struct handler_wish);
+                  n * sizeof(struct handler_wish) + p->worker.len +
+                  p->session.len;
     for (uint32_t i = 0; i < n; i++)
-        size += handlers[i].len;
+        size += p->handlers[i].len;
     struct wait *wait = mem_zalloc(size);
     wait->waiter = w;
     wait->turn = ++e->turns;
@@ -220,11 +231,10 @@ static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
     for (uint32_t i = 0; i < spots; i++)
         wait->spots[i].wait = wait;
     char *names = (char *)&wait->handlers[n];
-    for (uint32_t i = 0; i < n; i++) {
-        memcpy(names, handlers[i].data, handlers[i].len);
-        wait->handlers[i].name = slice_of(names, handlers[i].len);
-        names += handlers[i].len;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        wait->handlers[i].name = copied(&names, p->handlers[i]);
+    wait->worker = copied(&names, p->worker);
+    wait->session = copied(&names, p->session);
     w->engine_private = wait;
     e->waiters_n++;
     return wait;
@@ -292,11 +302,7 @@ bool engine_wait_lease(struct engine *e, struct waiter *w,
         wait = NULL;
     }
     if (wait == NULL) {
-        wait = wait_new(e, w, p->queues_n, p->handlers, p->handlers_n);
-        if (p->worker.len > 0 && p->worker.len <= sizeof(wait->worker)) {
-            memcpy(wait->worker, p->worker.data, p->worker.len);
-            wait->worker_len = (uint8_t)p->worker.len;
-        }
+        wait = wait_new(e, w, p->queues_n, p);
         for (uint32_t i = 0; i < p->queues_n; i++) {
             struct queue *q = queue_make(e, p->queues[i], false);
             if (q == NULL) {
@@ -346,7 +352,8 @@ void engine_wait_jobs(struct engine *e, struct waiter *w, const struct id *ids,
         wait = NULL;
     }
     if (wait == NULL) {
-        wait = wait_new(e, w, n, NULL, 0);
+        static const struct lease_params no_lease;
+        wait = wait_new(e, w, n, &no_lease);
         wait->for_jobs = true;
         for (uint32_t i = 0; i < n; i++)
             wait->spots[i].id = ids[i];

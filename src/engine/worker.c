@@ -2,6 +2,10 @@
  *
  * Invariant: a worker stands in engine.workers_seen, ordered by when it was
  * last heard of, if and only if it is registered, and then it has a row.
+ *
+ * A session is of the worker that registered with it. Should several say so it
+ * is that of the first by name, also after a start; when that one leaves it,
+ * the next to send a beat has it.
  */
 #include "engine/workers.h"
 
@@ -9,7 +13,7 @@
 
 #include "engine/core.h"
 
-static struct worker *worker_find(struct engine *e, struct slice name)
+static struct worker *worker_find(const struct engine *e, struct slice name)
 {
     struct map_node *n = map_get(&e->workers, hash64(name), &name);
     return n == NULL ? NULL : CONTAINER_OF(n, struct worker, by_name);
@@ -20,17 +24,47 @@ static struct slice row_key(struct key *k, const struct worker *w)
     return key_named(k, NAMED_WORKER, w->name);
 }
 
+static struct worker *of_session(const struct engine *e, struct slice session)
+{
+    struct map_node *n =
+        map_get(&e->session_workers, hash64(session), &session);
+    return n == NULL ? NULL : CONTAINER_OF(n, struct worker, by_session);
+}
+
+static void leave_session(struct engine *e, struct worker *w)
+{
+    if (w->has_session)
+        map_remove(&e->session_workers, &w->by_session);
+    w->has_session = false;
+}
+
+static void join_session(struct engine *e, struct worker *w)
+{
+    struct slice session = w->set.session;
+    if (session.len == 0 || w->has_session)
+        return;
+    struct worker *has = of_session(e, session);
+    if (has != NULL && slice_cmp(has->name, w->name) < 0)
+        return;
+    if (has != NULL)
+        leave_session(e, has);
+    map_add(&e->session_workers, &w->by_session, hash64(session));
+    w->has_session = true;
+}
+
 /* `r` may borrow the row that it replaces. */
-static void take(struct worker *w, const struct rec_worker *r)
+static void take(struct engine *e, struct worker *w, const struct rec_worker *r)
 {
     struct buf row = {0};
     size_t len = rec_worker_size(r);
     rec_worker_encode(r, buf_room(&row, len));
     row.len = len;
+    leave_session(e, w);
     buf_release(&w->row);
     w->row = row;
     bool good = rec_worker_decode(&w->set, buf_slice(&w->row));
     ASSERT(good);
+    join_session(e, w);
 }
 
 static void keep(struct engine *e, struct worker *w)
@@ -70,6 +104,7 @@ static void strike_off(struct engine *e, struct worker *w)
     if (!w->registered)
         return;
     e->draining_n -= w->set.draining != 0;
+    leave_session(e, w);
     w->registered = false;
     w->set = (struct rec_worker){0};
     list_remove(&w->by_seen);
@@ -101,11 +136,22 @@ static void forget(struct engine *e, struct worker *w, struct now now)
         wake_all(e, now);
 }
 
-bool worker_draining(struct engine *e, struct slice name)
+struct slice worker_named(const struct engine *e, struct slice name,
+                          struct slice session)
 {
-    if (e->draining_n == 0 || name.len == 0)
+    if (name.len > 0 || session.len == 0)
+        return name;
+    const struct worker *w = of_session(e, session);
+    return w == NULL ? name : w->name;
+}
+
+bool worker_draining(const struct engine *e, struct slice name,
+                     struct slice session)
+{
+    if (e->draining_n == 0)
         return false;
-    const struct worker *w = worker_find(e, name);
+    name = worker_named(e, name, session);
+    const struct worker *w = name.len == 0 ? NULL : worker_find(e, name);
     return w != NULL && w->set.draining != 0;
 }
 
@@ -199,10 +245,14 @@ enum err engine_worker_beat(struct engine *e, const struct beat_params *p,
         if (p->labels_n > 0)
             r.labels = buf_slice(&labels);
         worker_seen(e, w, now);
+        bool moved = !slice_eq(r.session, w->set.session);
         if (fresh || !same(&r, &w->set)) {
-            take(w, &r);
+            take(e, w, &r);
             keep(e, w);
         }
+        join_session(e, w);
+        if (moved && e->draining_n > 0)
+            wake_all(e, now); /* the session's calls may be another's now */
         view_of(e, w, now, v);
     }
     buf_release(&queues);
@@ -233,7 +283,7 @@ enum err engine_worker_drain(struct engine *e, struct slice name, bool drain,
     }
     r.draining = drain;
     e->draining_n += drain ? 1 : UINT32_MAX;
-    take(w, &r);
+    take(e, w, &r);
     keep(e, w);
     if (!drain)
         wake_all(e, now);
@@ -286,7 +336,7 @@ enum err worker_load_row(struct engine *e, struct slice key, struct slice value,
         return err_set(err, ERR_CORRUPT, "family named: bad row of a worker");
     struct worker *w = worker_make(e, name);
     enlist(e, w, now);
-    take(w, &r);
+    take(e, w, &r);
     e->draining_n += r.draining != 0;
     return ERR_OK;
 }

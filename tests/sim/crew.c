@@ -12,7 +12,8 @@ struct session {
 };
 
 struct drain {
-    bool on;
+    bool on, registered;
+    bool was;         /* registered, at any time */
     uint64_t seen_ms; /* monotonic: it is forgotten when it has been silent */
 };
 
@@ -103,22 +104,48 @@ bool crew_back(const struct crew *c, uint32_t session)
 
 /* --- workers ------------------------------------------------------------- */
 
+static bool is_silent(const struct crew *c, const struct drain *d,
+                      struct now now)
+{
+    return now.mono_ms >= d->seen_ms + c->forget_ms;
+}
+
 void crew_drain(struct crew *c, uint32_t worker, bool drain, struct now now)
 {
     UNDO_SAVE(c->undo, &c->drains[worker]);
-    c->drains[worker] = (struct drain){drain, now.mono_ms};
+    c->drains[worker] = (struct drain){drain, true, true, now.mono_ms};
 }
 
 void crew_asked(struct crew *c, uint32_t worker, struct now now)
 {
-    if (crew_drains(c, worker, now) == DRAINS)
-        crew_drain(c, worker, true, now);
+    const struct drain *d = &c->drains[worker];
+    if (d->registered && !is_silent(c, d, now))
+        crew_drain(c, worker, d->on, now);
 }
 
 void crew_beat(struct crew *c, uint32_t worker, bool drains, struct now now)
 {
+    crew_drain(c, worker, drains, now);
+}
+
+void crew_forget(struct crew *c, uint32_t worker)
+{
     UNDO_SAVE(c->undo, &c->drains[worker]);
-    c->drains[worker] = (struct drain){drains, now.mono_ms};
+    c->drains[worker] = (struct drain){.was = true};
+}
+
+/* The first by name that has registered with it; should one before that have
+ * gone, it may not know so far. */
+uint8_t crew_named(const struct crew *c, uint32_t session, struct now now)
+{
+    for (uint32_t i = session; i < CREW_WORKERS; i += CREW_SESSIONS) {
+        const struct drain *d = &c->drains[i];
+        if (d->registered && !is_silent(c, d, now))
+            return (uint8_t)(i + 1);
+        if (d->was)
+            return CREW_UNKNOWN;
+    }
+    return 0;
 }
 
 enum crew_drains crew_drains(const struct crew *c, uint32_t worker,
@@ -127,7 +154,17 @@ enum crew_drains crew_drains(const struct crew *c, uint32_t worker,
     const struct drain *d = &c->drains[worker];
     if (!d->on)
         return DRAINS_NOT;
-    return now.mono_ms < d->seen_ms + c->forget_ms ? DRAINS : DRAINS_MAYBE;
+    return is_silent(c, d, now) ? DRAINS_MAYBE : DRAINS;
+}
+
+enum crew_drains crew_drains_as(const struct crew *c, uint8_t worker,
+                                uint8_t session, struct now now)
+{
+    if (worker == 0 && session > 0)
+        worker = crew_named(c, session - 1u, now);
+    if (worker == CREW_UNKNOWN)
+        return DRAINS_MAYBE;
+    return worker == 0 ? DRAINS_NOT : crew_drains(c, worker - 1u, now);
 }
 
 /* --- requests ------------------------------------------------------------ */

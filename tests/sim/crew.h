@@ -5,7 +5,8 @@
  *  1. The leases of a session end when its last connection has been gone for
  *     the grace, not before, and none is kept. That counts as a crash, unless
  *     their worker drains or nobody of the session came back after a start.
- *  2. A worker that drains gets nothing new, also after a crash.
+ *  2. A worker that drains gets nothing new, also after a crash, and also if
+ *     it only says its session.
  *  3. The same request for leases with the same key gets those that live, and
  *     new ones only if none does. Another one with that key is refused
  *     meanwhile, and while anybody waits in line with it.
@@ -45,14 +46,26 @@ bool crew_back(const struct crew *c, uint32_t session);
 
 /* --- workers ------------------------------------------------------------- */
 
+/* Each worker registers with its session, crew_session(). */
+static inline uint32_t crew_session(uint32_t worker)
+{
+    return worker % CREW_SESSIONS;
+}
+/* Which worker has this session, and 1; 0: none. */
+#define CREW_UNKNOWN UINT8_MAX
+uint8_t crew_named(const struct crew *c, uint32_t session, struct now now);
 void crew_drain(struct crew *c, uint32_t worker, bool drain, struct now now);
 /* It asked for jobs, which is a sign of life. */
 void crew_asked(struct crew *c, uint32_t worker, struct now now);
 /* It was told whether it drains. */
 void crew_beat(struct crew *c, uint32_t worker, bool drains, struct now now);
+void crew_forget(struct crew *c, uint32_t worker);
 enum crew_drains { DRAINS_NOT, DRAINS_MAYBE, DRAINS };
 enum crew_drains crew_drains(const struct crew *c, uint32_t worker,
                              struct now now);
+/* Of one, and 1, that has this session, and 1; or that is not known. */
+enum crew_drains crew_drains_as(const struct crew *c, uint8_t worker,
+                                uint8_t session, struct now now);
 
 /* --- requests ------------------------------------------------------------ */
 

@@ -141,7 +141,8 @@ static void draw(struct world *w, struct op *op, uint32_t worker)
     struct crew_world *c = w->crew_world;
     op->worker = (uint8_t)(worker + 1);
     if (chance(w, 600))
-        op->session = (uint8_t)(1 + worker % CREW_SESSIONS);
+        op->session = (uint8_t)(1 + crew_session(worker));
+    op->nameless = op->session > 0 && chance(w, 400);
     if (chance(w, 300))
         weights_draw(w, op);
     if (chance(w, 600))
@@ -208,10 +209,23 @@ void crew_draw(struct world *w, struct op *op)
     op->worker = (uint8_t)(worker + 1);
     op->line = (uint8_t)(l - c->lines);
     l->op = op;
-    trace(w,
-          "  worker %u line %u session %u queue2 %u block %llu request %u/%u",
-          worker, op->line, op->session, op->queue2,
-          (unsigned long long)op->block_ms, op->request, op->variant);
+    trace(
+        w,
+        "  worker %u/%d line %u session %u queue2 %u block %llu request %u/%u",
+        worker, op->nameless, op->line, op->session, op->queue2,
+        (unsigned long long)op->block_ms, op->request, op->variant);
+}
+
+/* As whom it asks, and 1; 0: as nobody. */
+static uint8_t asks_as(const struct world *w, const struct op *op)
+{
+    return op->nameless ? crew_named(w->crew, op->session - 1u, w->now)
+                        : op->worker;
+}
+
+static enum crew_drains drains(const struct world *w, const struct op *op)
+{
+    return crew_drains_as(w->crew, asks_as(w, op), 0, w->now);
 }
 
 /* Has it asked for such a job? */
@@ -227,8 +241,7 @@ static bool asks_for(const struct world *w, const struct op *op, uint32_t k)
 /* Could it have it? */
 static bool wants(const struct world *w, const struct op *op, uint32_t k)
 {
-    return asks_for(w, op, k) &&
-           crew_drains(w->crew, op->worker - 1u, w->now) == DRAINS_NOT;
+    return asks_for(w, op, k) && drains(w, op) == DRAINS_NOT;
 }
 
 bool crew_waits_for(const struct world *w, uint32_t k, uint64_t before)
@@ -273,14 +286,14 @@ void crew_lease(struct world *w, struct op *op, uint32_t k)
 {
     if (op->worker == 0)
         return;
-    if (crew_drains(w->crew, op->worker - 1u, w->now) == DRAINS)
+    if (drains(w, op) == DRAINS)
         violate(w, op, "a worker that drains got a job");
     /* What time opens somebody may find before the timer that would wake the
      * first in line. */
     if (op->turn > 0 && w->gates == NULL && crew_waits_for(w, k, op->turn) &&
         !comes_for(w, op, k))
         violate(w, op, "somebody was served before who came earlier");
-    model_under(w->model, k, op->session, op->worker);
+    model_under(w->model, k, op->session, asks_as(w, op));
     if (op->session > 0)
         crew_leased(w->crew, op->session - 1u, w->now);
 }
@@ -368,15 +381,18 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
     char words[3][24];
     uint32_t alive = crew_alive(w->crew, w->model, op->request);
     bool refused = is_refused(w, op);
-    p->worker = named(words[0], sizeof(words[0]), "worker", op->worker);
+    if (!op->nameless)
+        p->worker = named(words[0], sizeof(words[0]), "worker", op->worker);
     if (op->session > 0)
         p->session = named(words[1], sizeof(words[1]), "session", op->session);
     if (op->request > 0)
         p->idempotency =
             named(words[2], sizeof(words[2]), "lease", op->request);
     op->again_n = 0;
+    uint8_t as = asks_as(w, op);
     enum err rc = engine_lease(w->engine, op->gather, p, w->now, fn, ud, &w->e);
-    crew_asked(w->crew, op->worker - 1u, w->now);
+    if (as > 0 && as != CREW_UNKNOWN)
+        crew_asked(w->crew, as - 1u, w->now);
     if (rc == ERR_PENDING)
         return rc;
     judge(w, op, rc, alive, refused);
@@ -446,9 +462,11 @@ bool crew_tick(struct world *w)
 enum err crew_run(struct world *w)
 {
     uint32_t worker = (uint32_t)rng_below(&w->rng, CREW_WORKERS);
-    char name[24];
+    char name[24], session[24];
     struct beat_params p = {
-        .name = named(name, sizeof(name), "worker", worker + 1)};
+        .name = named(name, sizeof(name), "worker", worker + 1),
+        .session = named(session, sizeof(session), "session",
+                         1 + crew_session(worker))};
     struct worker_view v;
     uint64_t r = rng_below(&w->rng, 100);
     if (r < 50) {
@@ -467,7 +485,9 @@ enum err crew_run(struct world *w)
     trace(w, "  worker %u drains: %d", worker, drain);
     rc = r >= 90 ? engine_worker_forget(w->engine, p.name, w->now, &w->e)
                  : engine_worker_drain(w->engine, p.name, drain, w->now, &w->e);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK && r >= 90)
+        crew_forget(w->crew, worker);
+    else if (rc == ERR_OK)
         crew_drain(w->crew, worker, drain, w->now);
     return rc;
 }

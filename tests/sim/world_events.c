@@ -44,7 +44,7 @@ static enum crash crash_of(const struct world *w, uint32_t k)
     const struct mjob *j = model_job(w->model, k);
     if (!crew_back(w->crew, j->session - 1u))
         return CRASH_NOT;
-    switch (crew_drains(w->crew, j->worker - 1u, w->now)) {
+    switch (crew_drains_as(w->crew, j->worker, j->session, w->now)) {
     case DRAINS_NOT:
         return CRASH;
     case DRAINS_MAYBE:

@@ -96,6 +96,7 @@ struct op {
     uint8_t only;                  /* LEASE: this handler, and 1; 0: any */
     /* of a lease, see world_crew.c */
     uint8_t worker, session, queue2; /* and 1; 0: none */
+    bool nameless;                   /* its session says which worker it is */
     uint32_t weights[2];             /* 0: the first queue comes first */
     uint8_t line;
     uint32_t request, again_n; /* 0: it has no key */

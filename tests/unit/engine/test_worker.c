@@ -3,14 +3,21 @@
 
 #include "rig.h"
 
-static struct worker_view beat(struct rig *r, const char *name)
+static struct worker_view beat_in(struct rig *r, const char *name,
+                                  const char *session)
 {
     struct worker_view v;
-    struct beat_params p = {.name = slice_str(name)};
+    struct beat_params p = {.name = slice_str(name),
+                            .session = slice_str(session)};
     assert_int_equal(engine_worker_beat(r->engine, &p, r->now, &v, &r->err),
                      ERR_OK);
     rig_step(r);
     return v;
+}
+
+static struct worker_view beat(struct rig *r, const char *name)
+{
+    return beat_in(r, name, "");
 }
 
 static enum err view(struct rig *r, const char *name, struct worker_view *v)
@@ -23,6 +30,14 @@ static enum err lease_as(struct rig *r, const char *worker)
     struct slice q = SLICE_LIT("q");
     struct lease_params p = {
         .queues = &q, .queues_n = 1, .count = 1, .worker = slice_str(worker)};
+    return rig_lease_with(r, &p);
+}
+
+static enum err lease_in(struct rig *r, const char *session)
+{
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {
+        .queues = &q, .queues_n = 1, .count = 1, .session = slice_str(session)};
     return rig_lease_with(r, &p);
 }
 
@@ -107,6 +122,98 @@ static void one_in_line_is_passed_over_while_it_drains(void **state)
     drain(r, "a", false);
     assert_int_equal(a.woken, 1);
     engine_unwait(r->engine, &a.w);
+}
+
+static void a_lease_under_its_session_is_the_workers(void **state)
+{
+    struct rig *r = *state;
+    struct worker_view v;
+    beat_in(r, "w", "s");
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    rig_pass(r, 40000);
+    assert_int_equal(lease_in(r, "s"), ERR_OK);
+    engine_session_attach(r->engine, SLICE_LIT("s"), 1);
+    assert_int_equal(view(r, "w", &v), ERR_OK);
+    assert_int_equal(v.leases, 1);
+    assert_false(v.silent);
+    drain(r, "w", true);
+    rig_add(r, "q", "y", NULL);
+    assert_int_equal(lease_in(r, "s"), ERR_EMPTY);
+    assert_int_equal(lease_in(r, "other"), ERR_OK);
+    engine_client_gone(r->engine, 1, r->now);
+    rig_pass(r, r->config.session_grace_ms);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+    rig_restart(r);
+    assert_int_equal(lease_in(r, "s"), ERR_EMPTY);
+    assert_int_equal(lease_as(r, "another"), ERR_OK);
+    assert_int_equal(r->attempt, 1);
+}
+
+static void a_lease_from_before_its_worker_registered_is_no_crash(void **state)
+{
+    struct rig *r = *state;
+    struct id id = rig_add(r, "q", "x", NULL).id;
+    assert_int_equal(lease_in(r, "s"), ERR_OK);
+    engine_session_attach(r->engine, SLICE_LIT("s"), 1);
+    beat_in(r, "w", "s");
+    drain(r, "w", true);
+    engine_client_gone(r->engine, 1, r->now);
+    rig_pass(r, r->config.session_grace_ms);
+    assert_int_equal(rig_state(r, id), JOB_READY);
+}
+
+static void who_waits_under_a_session_drains_with_its_worker(void **state)
+{
+    struct rig *r = *state;
+    struct note a = {.w.wake = noted};
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {
+        .queues = &q, .queues_n = 1, .count = 1, .session = SLICE_LIT("s")};
+    engine_wait_lease(r->engine, &a.w, &p);
+    beat_in(r, "w", "s");
+    drain(r, "w", true);
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(a.woken, 0);
+    drain(r, "w", false);
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(lease_as(r, "other"), ERR_OK); /* it was quicker */
+    assert_true(engine_wait_lease(r->engine, &a.w, &p));
+    drain(r, "w", true);
+    rig_add(r, "q", "y", NULL);
+    assert_int_equal(a.woken, 1);
+    /* A new process of this name: the old one's session is nobody's. */
+    beat_in(r, "w", "new");
+    assert_int_equal(a.woken, 2);
+    engine_unwait(r->engine, &a.w);
+}
+
+static void a_session_of_several_is_that_of_the_first_by_name(void **state)
+{
+    struct rig *r = *state;
+    rig_add(r, "q", "x", NULL);
+    beat_in(r, "b", "s");
+    drain(r, "b", true);
+    beat_in(r, "c", "s");
+    assert_int_equal(lease_in(r, "s"), ERR_EMPTY);
+    beat_in(r, "a", "s");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(lease_in(r, "s"), ERR_OK);
+        assert_int_equal(rig_release(r, r->token[0]), ERR_OK);
+        rig_restart(r);
+    }
+    assert_int_equal(
+        engine_worker_forget(r->engine, SLICE_LIT("a"), r->now, &r->err),
+        ERR_OK);
+    beat(r, "b");
+    assert_int_equal(lease_in(r, "s"), ERR_EMPTY);
+    /* Who says its name is who it says. */
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {.queues = &q,
+                             .queues_n = 1,
+                             .count = 1,
+                             .worker = SLICE_LIT("c"),
+                             .session = SLICE_LIT("s")};
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK);
 }
 
 static void a_silent_worker_is_forgotten_and_its_leases_expire(void **state)
@@ -195,6 +302,10 @@ int main(void)
         T(what_a_worker_said_stays_until_it_says_otherwise),
         T(a_draining_worker_gets_no_leases_also_after_a_start),
         T(one_in_line_is_passed_over_while_it_drains),
+        T(a_lease_under_its_session_is_the_workers),
+        T(a_lease_from_before_its_worker_registered_is_no_crash),
+        T(who_waits_under_a_session_drains_with_its_worker),
+        T(a_session_of_several_is_that_of_the_first_by_name),
         T(a_silent_worker_is_forgotten_and_its_leases_expire),
         T(a_draining_worker_that_asks_or_works_is_not_forgotten),
         T(a_forgotten_worker_keeps_its_leases),
