@@ -50,7 +50,10 @@ const struct command cmd_job_why = {
     .summary = "Tell why a job does not run, its place in line, and when that "
                "may change.",
     .since = "0.1",
-    .reply = "an object, or null if there is no such job",
+    .reply = "an object, or null if there is no such job; "
+             "changes_at_ms: the first time at which "
+             "something happens to it by itself, be it a lease that ends, a "
+             "cancel by FORCE, EXPIRES or DEADLINE, or null",
     .flags = CMD_READONLY,
     CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},

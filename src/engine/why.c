@@ -262,6 +262,19 @@ int64_t start_estimate(struct engine *e, struct job *j, bool waited,
     return v.start_estimate_ms;
 }
 
+static void why_running(const struct job *j, struct why_view *v)
+{
+    bool stops = (j->run_flags & RUNF_CANCEL) != 0;
+    const char *reason = stops ? "cancelling" : "running";
+    const char *told = stops ? "; it was told to stop" : "";
+    if (j->worker != NULL)
+        say_why(v, reason, j->worker->name, "worker %.*s has it, delivery %u%s",
+                SHOWN(j->worker->name), j->n, told);
+    else
+        say_why(v, reason, SLICE_EMPTY, "it is leased, delivery %u%s", j->n,
+                told);
+}
+
 static void why_live(struct engine *e, struct job *j, struct now now,
                      struct why_view *v)
 {
@@ -288,21 +301,43 @@ static void why_live(struct engine *e, struct job *j, struct now now,
         return;
     default:
         ASSERT(j->state == JOB_RUNNING);
-        v->changes_ms =
-            now.wall_ms +
-            (j->reap_mono_ms > now.mono_ms ? j->reap_mono_ms - now.mono_ms : 0);
-        if (j->worker != NULL)
-            say_why(v, "running", j->worker->name,
-                    "worker %.*s has it, delivery %u", SHOWN(j->worker->name),
-                    j->n);
-        else
-            say_why(v, "running", SLICE_EMPTY, "it is leased, delivery %u",
-                    j->n);
+        why_running(j, v);
         return;
     }
     v->start_estimate_ms = v->changes_ms > now.wall_ms
                                ? (int64_t)(v->changes_ms - now.wall_ms)
                                : 0;
+}
+
+static void no_later(struct why_view *v, uint64_t at_ms)
+{
+    if (v->changes_ms == 0 || at_ms < v->changes_ms)
+        v->changes_ms = at_ms;
+}
+
+static void no_later_mono(struct why_view *v, uint64_t mono_ms, struct now now)
+{
+    uint64_t left = mono_ms > now.mono_ms ? mono_ms - now.mono_ms : 0;
+    no_later(v, now.wall_ms + left);
+}
+
+/* What happens to it at a time, whatever it waits for until then. */
+static void look_at_clocks(const struct job *j, struct now now,
+                           struct why_view *v)
+{
+    struct rec_more m;
+    bool running = j->state == JOB_RUNNING;
+    job_more(j, &m);
+    if (running)
+        no_later_mono(v, j->reap_mono_ms, now);
+    if (running && j->session != NULL && j->session->clients_n == 0)
+        no_later_mono(v, j->session->ends_mono_ms, now);
+    if (running && (j->flags & JOBF_CANCEL) != 0)
+        no_later(v, m.cancel_at_ms);
+    if (!running && (j->flags & JOBF_EXPIRES) != 0 && !job_tried(j))
+        no_later(v, m.expires_at_ms);
+    if ((j->flags & JOBF_DEADLINE) != 0)
+        no_later(v, m.deadline_at_ms);
 }
 
 int64_t job_estimate(struct engine *e, const struct id *id, struct now now)
@@ -330,6 +365,7 @@ enum err engine_why(struct engine *e, struct gather *g, struct slice ref,
     if (rc == ERR_OK) {
         v->state = (enum job_state)j->state;
         why_live(e, j, now, v);
+        look_at_clocks(j, now, v);
         job_drop(e, j);
         return ERR_OK;
     }

@@ -86,4 +86,19 @@ start_server {tags {jobs}} {
             assert_match "at least number 1 *" [why $id text]
         }
     }
+    test {what is told to stop says so, and until when} {
+        set id [r job.add stop 1]
+        r job.lease stop
+        r job.cancel $id FORCE 10s
+        assert_equal cancelling [why $id reason]
+        assert_match "*told to stop*" [why $id text]
+        assert {[why $id changes_at_ms] < [clock milliseconds] + 10001}
+    }
+    test {a job that waits changes when its time is over} {
+        set id [r job.add late 1 DEADLINE 2h EXPIRES 1h]
+        set ms [dict get [r job.get $id] expires_ms]
+        assert_equal $ms [why $id changes_at_ms]
+        r job.hold $id
+        assert_equal $ms [why $id changes_at_ms]
+    }
 }
