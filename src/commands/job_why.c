@@ -50,8 +50,11 @@ const struct command cmd_job_why = {
     .summary = "Tell why a job does not run, its place in line, and when that "
                "may change.",
     .since = "0.1",
-    .reply = "an object, or null if there is no such job; "
-             "changes_at_ms: the first time at which "
+    .reply = "an object, or null if there is no such job; place: one more than "
+             "would be leased before it if nothing else came, or, where "
+             "place_exact is 0, at least that (jobs before it are only on "
+             "disk, or, where owners take turns, may be stopped by a limit or "
+             "are too many to follow); changes_at_ms: the first time at which "
              "something happens to it by itself, be it a lease that ends, a "
              "cancel by FORCE, EXPIRES or DEADLINE, or null",
     .flags = CMD_READONLY,

@@ -118,6 +118,10 @@ void part_reorder(struct part *p);
 bool share_charge(struct part *p, uint32_t cost);
 /* It has paid, and was not served after all. */
 void share_refund(struct part *p, uint32_t cost);
+/* How many are leased before the job, ready in a fair queue, if nothing else
+ * comes and a worker takes whatever is next? False: that cannot be told from
+ * memory, or not in a moment. */
+bool shares_foretell(struct engine *e, const struct job *j, uint64_t *before);
 
 /* --- place.c: where a job stands ------------------------------------------ */
 

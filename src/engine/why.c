@@ -85,8 +85,8 @@ static void count_lane(const struct lane *l, struct place *line)
         line->exact = line->whole = false; /* others are on disk only */
 }
 
-/* Between owners the order is that of turns, so a place in a fair queue is one
- * in the owner's own line, and at least that. */
+/* Between owners the order is that of turns, so this is the place in the
+ * owner's own line, and in that of the queue at least that. */
 static void count_line(const struct queue *q, struct place *line)
 {
     line->exact = q->shares_n <= 1;
@@ -205,8 +205,9 @@ static uint64_t started_before(const struct job *j, const struct place *line)
     return line->whole && turns < all ? turns : all;
 }
 
+/* `exactly`: also where that takes a look at many jobs. */
 static void why_ready(struct engine *e, struct job *j, bool waited,
-                      struct now now, struct why_view *v)
+                      bool exactly, struct now now, struct why_view *v)
 {
     struct queue *q = j->queue;
     struct lane *l = j->parked != NULL ? j->parked : j->lane;
@@ -222,6 +223,8 @@ static void why_ready(struct engine *e, struct job *j, bool waited,
         count_name(l, &line);
     else
         count_line(q, &line);
+    if (exactly && !line.exact && q->set.fair != 0)
+        line.exact = shares_foretell(e, j, &line.before);
     v->place = line.before + 1;
     v->place_exact = line.exact;
     v->start_estimate_ms =
@@ -258,7 +261,7 @@ int64_t start_estimate(struct engine *e, struct job *j, bool waited,
                        struct now now)
 {
     struct why_view v = {.start_estimate_ms = -1};
-    why_ready(e, j, waited, now, &v);
+    why_ready(e, j, waited, false, now, &v);
     return v.start_estimate_ms;
 }
 
@@ -275,13 +278,13 @@ static void why_running(const struct job *j, struct why_view *v)
                 told);
 }
 
-static void why_live(struct engine *e, struct job *j, struct now now,
-                     struct why_view *v)
+static void why_live(struct engine *e, struct job *j, bool exactly,
+                     struct now now, struct why_view *v)
 {
     switch ((enum job_state)j->state) {
     case JOB_READY:
     case JOB_PARKED:
-        why_ready(e, j, j->queue->waiters_n > 0, now, v);
+        why_ready(e, j, j->queue->waiters_n > 0, exactly, now, v);
         return;
     case JOB_SCHEDULED:
         v->changes_ms = j->since_ms;
@@ -347,7 +350,7 @@ int64_t job_estimate(struct engine *e, const struct id *id, struct now now)
     struct job *j;
     if (job_load(e, NULL, id, &j, &err) != ERR_OK)
         return -1;
-    why_live(e, j, now, &v);
+    why_live(e, j, false, now, &v);
     job_drop(e, j);
     return v.start_estimate_ms;
 }
@@ -364,7 +367,7 @@ enum err engine_why(struct engine *e, struct gather *g, struct slice ref,
     rc = job_load(e, g, &v->id, &j, err);
     if (rc == ERR_OK) {
         v->state = (enum job_state)j->state;
-        why_live(e, j, now, v);
+        why_live(e, j, true, now, v);
         look_at_clocks(j, now, v);
         job_drop(e, j);
         return ERR_OK;

@@ -78,13 +78,23 @@ start_server {tags {jobs}} {
         assert {[why $b start_estimate_ms] > 3500000}
         assert {[why $c start_estimate_ms] > 7100000}
     }
-    test {in a fair queue only a lower bound of the place is known} {
+    test {in a fair queue the place is that of the owners' turns} {
         r queue.set shares FAIR 1
-        foreach owner {x y} {set $owner [r job.add shares 1 OWNER $owner]}
-        foreach id [list $x $y] {
-            assert_equal {1 0} [list [why $id place] [why $id place_exact]]
-            assert_match "at least number 1 *" [why $id text]
+        set jobs {}
+        foreach owner {x x y y} {
+            lappend jobs [r job.add shares 1 OWNER $owner]
         }
+        foreach id $jobs place {1 3 2 4} {
+            assert_equal [list $place 1] [list [why $id place] \
+                [why $id place_exact]]
+        }
+        assert_match "number 4 *" [why [lindex $jobs 3] text]
+    }
+    test {what it cannot follow is a lower bound} {
+        r job.add shares 1 OWNER z LIMIT other
+        set id [r job.add shares 1 OWNER x]
+        assert_equal {3 0} [list [why $id place] [why $id place_exact]]
+        assert_match "at least number 3 *" [why $id text]
     }
     test {what is told to stop says so, and until when} {
         set id [r job.add stop 1]

@@ -1,7 +1,8 @@
-/* Why a job does not run, and when that may change. */
+/* Why a job does not run: its place in line, and when that may change. */
 #include "engine/handlers.h"
 
 #include "rig.h"
+#include "util/rng.h"
 
 #include <stdio.h>
 
@@ -113,6 +114,197 @@ static void a_waiting_job_changes_when_its_time_is_over(void **state)
     changes_in(r, retrying, 10000);
 }
 
+/* --- its place where owners take turns ------------------------------------ */
+
+#define OWNERS 6
+#define JOBS_MAX 400
+
+static void set_queue(struct rig *r, struct queue_settings s)
+{
+    assert_int_equal(
+        engine_queue_set(r->engine, SLICE_LIT("q"), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+static void set_weight(struct rig *r, const char *owner, uint32_t weight)
+{
+    struct owner_settings s = {.has_weight = true, .weight = weight};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str(owner), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+static struct id add_for(struct rig *r, const char *owner)
+{
+    struct job_options o = {.given = GIVEN(OWNER), .owner = slice_str(owner)};
+    return rig_add(r, "q", "x", &o).id;
+}
+
+static void owners_of_a_fair_queue_are_told_their_turns(void **state)
+{
+    struct rig *r = *state;
+    struct id ids[6];
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    for (int i = 0; i < 6; i++)
+        ids[i] = add_for(r, i < 3 ? "a" : "b");
+    static const uint64_t places[] = {1, 3, 5, 2, 4, 6};
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(why(r, ids[i]).place, places[i]);
+        assert_true(why(r, ids[i]).place_exact);
+    }
+    assert_true(slice_is(why(r, ids[0]).reason, "no worker"));
+}
+
+struct line {
+    struct rng rng;
+    struct id ids[JOBS_MAX];
+    uint32_t n;
+};
+
+static uint64_t any(struct line *l, uint64_t below)
+{
+    return rng_below(&l->rng, below);
+}
+
+/* With two handlers those of one owner come at different times, or nobody knew
+ * which of two comes first. */
+static void fill(struct rig *r, struct line *l, uint32_t n, bool handlers)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    static const uint32_t costs[] = {1, 1, 3, 10};
+    for (uint32_t i = 0; i < n; i++) {
+        struct job_options o = {.given = GIVEN(OWNER) | GIVEN(PRIORITY) |
+                                         GIVEN(COST) | GIVEN(HANDLER),
+                                .owner = slice_str(names[any(l, OWNERS)]),
+                                .handler = handlers && any(l, 3) == 0
+                                               ? SLICE_LIT("h")
+                                               : SLICE_LIT("q"),
+                                .priority = 500 + (uint32_t)any(l, 3) / 2,
+                                .cost = costs[any(l, 4)]};
+        (void)rig_add(r, "q", "x", &o);
+        if (handlers || any(l, 4) == 0)
+            rig_pass(r, 1);
+    }
+}
+
+static void keep_id(void *ud, const struct job_view *v)
+{
+    struct line *l = ud;
+    if (v->state == JOB_READY)
+        l->ids[l->n++] = v->id;
+}
+
+static void find_all(struct rig *r, struct line *l)
+{
+    struct job_filter f = {.queue = SLICE_LIT("q")};
+    struct list_params p = {.filter = &f, .count = JOBS_MAX};
+    struct list_result result;
+    l->n = 0;
+    assert_int_equal(
+        engine_list(r->engine, NULL, &p, r->now, keep_id, l, &result, &r->err),
+        ERR_OK);
+}
+
+static void weigh(struct rig *r, struct line *l)
+{
+    static const uint32_t weights[] = {1, 2, 5};
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    for (int i = 0; i < OWNERS; i++)
+        set_weight(r, names[i], weights[any(l, 3)]);
+}
+
+/* All places are told, then all jobs are leased, one at a time. */
+static void as_told(struct rig *r, struct line *l)
+{
+    uint64_t places[JOBS_MAX];
+    find_all(r, l);
+    for (uint32_t i = 0; i < l->n; i++) {
+        struct why_view v = why(r, l->ids[i]);
+        assert_true(v.place_exact);
+        places[i] = v.place;
+    }
+    for (uint32_t served = 1; served <= l->n; served++) {
+        uint32_t i = 0;
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        while (!id_eq(&l->ids[i], &r->ids[0]))
+            i++;
+        assert_int_equal(places[i], served);
+        assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
+    }
+}
+
+static void jobs_are_leased_in_the_order_of_their_places(void **state)
+{
+    struct rig *r = *state;
+    struct slice h = SLICE_LIT("h");
+    r->check = false; /* a recount a job: too long */
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct line l;
+        rng_seed(&l.rng, seed);
+        bool handlers = seed % 2 == 0, aging = seed % 4 == 1;
+        set_queue(r, (struct queue_settings){.has_fair = true,
+                                             .fair = true,
+                                             .has_order = true,
+                                             .order = aging,
+                                             .has_age = aging,
+                                             .age_ms = 10});
+        weigh(r, &l);
+        /* Somewhere in the middle of their turns, and with other weights. */
+        fill(r, &l, 20 + (uint32_t)any(&l, 60), handlers);
+        if (handlers)
+            assert_int_equal(
+                engine_handler_pause(r->engine, h, true, r->now, &r->err),
+                ERR_OK);
+        (void)rig_lease(r, "q", (uint32_t)any(&l, 20));
+        for (uint32_t i = 0; i < r->n; i++)
+            (void)rig_ack(r, slice_str(r->tokens[i]));
+        if (handlers)
+            assert_int_equal(
+                engine_handler_pause(r->engine, h, false, r->now, &r->err),
+                ERR_OK);
+        weigh(r, &l);
+        fill(r, &l, (uint32_t)any(&l, 60), handlers);
+        as_told(r, &l);
+    }
+    r->check = true;
+    rig_step(r);
+}
+
+static void
+a_place_is_at_least_that_where_others_may_not_be_leased(void **state)
+{
+    struct rig *r = *state;
+    struct slice h = SLICE_LIT("h");
+    struct job_options o = {.given = GIVEN(OWNER) | GIVEN(HANDLER),
+                            .owner = SLICE_LIT("a"),
+                            .handler = h};
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    struct id a = rig_add(r, "q", "x", &o).id, b = add_for(r, "b");
+    assert_int_equal(why(r, b).place, 2);
+    /* One that is not served has no turns, and no place. */
+    assert_int_equal(engine_handler_pause(r->engine, h, true, r->now, &r->err),
+                     ERR_OK);
+    assert_int_equal(why(r, b).place, 1);
+    assert_true(why(r, b).place_exact);
+    assert_false(why(r, a).place_exact);
+    assert_int_equal(engine_handler_pause(r->engine, h, false, r->now, &r->err),
+                     ERR_OK);
+    assert_true(why(r, a).place_exact);
+    /* A name may hold the first one back: who is before whom then? */
+    o = (struct job_options){.given = GIVEN(OWNER) | GIVEN(LIMIT),
+                             .owner = SLICE_LIT("c"),
+                             .limits = {SLICE_LIT("api")},
+                             .limits_n = 1};
+    (void)rig_add(r, "q", "x", &o);
+    struct id last = add_for(r, "b");
+    assert_false(why(r, last).place_exact);
+    assert_int_equal(why(r, last).place, 2);
+    /* What is only on disk. */
+    rig_restart(r);
+    assert_false(why(r, b).place_exact);
+    assert_int_equal(why(r, b).place, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +312,9 @@ int main(void)
         T(what_was_told_to_stop_changes_when_it_is_forced),
         T(a_running_job_changes_with_the_first_of_its_clocks),
         T(a_waiting_job_changes_when_its_time_is_over),
+        T(owners_of_a_fair_queue_are_told_their_turns),
+        T(jobs_are_leased_in_the_order_of_their_places),
+        T(a_place_is_at_least_that_where_others_may_not_be_leased),
 #undef T
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
