@@ -1,4 +1,6 @@
 /* JOB.BULK: one verb for all jobs that fit. */
+#include <string.h>
+
 #include "commands/chore_reply.h"
 #include "commands/command.h"
 #include "commands/job_filter.h"
@@ -8,22 +10,10 @@ struct bulk_args {
     uint64_t given[2];
     struct slice verb;
     struct filter_args f;
-    bool dry;
+    bool all, dry;
     uint64_t rate;
 };
 #define CMD_ARGS struct bulk_args
-
-static enum err bulk_exec(struct cmd_ctx *c)
-{
-    struct bulk_args *a = c->args;
-    struct job_filter f;
-    enum manage_verb verb = manage_verb_parse(a->verb);
-    if ((unsigned)verb == 0)
-        return err_set(&c->e, ERR_SYNTAX,
-                       "verb is cancel, runnow, hold, unhold, retry or delete");
-    enum err rc = filter_take(c, &a->f, &f);
-    return rc != ERR_OK ? rc : reply_bulk_begun(c, verb, &f, a->dry, a->rate);
-}
 
 static const struct arg args[] = {
     {"verb", OPT(NAME, verb),
@@ -33,17 +23,48 @@ static const struct arg args[] = {
 
 static const struct opt opts[] = {
     JOB_FILTER_ROWS,
+    {"ALL", OPT(FLAG, all), "all jobs of the server"},
     {"DRYRUN", OPT(FLAG, dry), "only count them", .group = "how"},
     {"RATE", OPT(U64, rate), "so many a second", .value = "n", .min = 1,
      .max = 1000000, .group = "how"},
     {0},
 };
 
+/* A word that was forgotten must not mean every job there is. */
+static enum err which(struct cmd_ctx *c, bool all)
+{
+    const struct opt *o = opts;
+    while (strcmp(o->name, "ALL") != 0 && !cmd_given(c, o->name))
+        o++;
+    bool filter = strcmp(o->name, "ALL") != 0;
+    if (all && filter)
+        return err_set(&c->e, ERR_SYNTAX,
+                       "JOB.BULK: %s and ALL exclude each other", o->name);
+    if (!all && !filter)
+        return err_set(&c->e, ERR_SYNTAX,
+                       "JOB.BULK: say which: give at least one filter, or ALL");
+    return ERR_OK;
+}
+
+static enum err bulk_exec(struct cmd_ctx *c)
+{
+    struct bulk_args *a = c->args;
+    struct job_filter f;
+    enum manage_verb verb = manage_verb_parse(a->verb);
+    if ((unsigned)verb == 0)
+        return err_set(&c->e, ERR_SYNTAX,
+                       "verb is cancel, runnow, hold, unhold, retry or delete");
+    enum err rc = which(c, a->all);
+    if (rc == ERR_OK)
+        rc = filter_take(c, &a->f, &f);
+    return rc != ERR_OK ? rc : reply_bulk_begun(c, verb, &f, a->dry, a->rate);
+}
+
 const struct command cmd_job_bulk = {
     .name = "JOB.BULK",
     .group = "jobs",
     .summary = "Do a verb with all jobs that fit and are there now, in the "
-               "background.",
+               "background. At least one filter says which, or ALL.",
     .since = "0.1",
     .reply = "the id of a chore: see CHORE.GET",
     .flags = CMD_WRITE,

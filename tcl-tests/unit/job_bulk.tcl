@@ -18,13 +18,30 @@ start_server {tags {jobs}} {
         assert_equal 8 [dict get [r chore.get $chore] matched]
         assert_equal 8 [dict get [r queue.info q] ready]
     }
+    test {without a filter it must be said that all are meant} {
+        r job.addm other 2 a b
+        foreach words {cancel {delete DRYRUN} {hold RATE 5}} {
+            assert_error "ERR JOB.BULK: *at least one filter, or ALL" {
+                r job.bulk {*}$words
+            }
+        }
+        assert_error "ERR *QUEUE and ALL exclude*" {r job.bulk hold ALL QUEUE q}
+        set chore [r job.bulk delete ALL DRYRUN]
+        wait_for {[finished $chore]}
+        assert_equal 10 [dict get [r chore.get $chore] matched]
+        set chore [r job.bulk cancel ALL]
+        wait_for {[finished $chore]}
+        assert_equal 10 [dict get [r chore.get $chore] done]
+        set chore [r job.bulk retry QUEUE q]
+        wait_for {[finished $chore]}
+    }
     test {words that make no sense} {
         assert_error "ERR *verb*" {r job.bulk explode}
         assert_error "ERR *does nothing*" {r job.bulk retry STATE ready}
         assert_error "ERR *RATE*" {r job.bulk retry RATE 0}
         assert_error "ERR *STATE*" {r job.bulk cancel STATE nosuch}
         assert_error "ERR *DRYRUN and RATE exclude*" {
-            r job.bulk cancel DRYRUN RATE 5
+            r job.bulk cancel ALL DRYRUN RATE 5
         }
         assert_error "ERR *cancel and FINISHED*" {r job.bulk cancel FINISHED - +}
     }

@@ -60,6 +60,8 @@ TOO_LATE = [{"AT", "EXPIRES"}, {"AT", "DEADLINE"}]
 JOB_NEEDS = {"SCOPE": {"UNIQUE"}, "WHILE": {"UNIQUE"}, "FOR": {"UNIQUE"},
              "CONFLICT": {"UNIQUE"}, "DEBOUNCE": {"UNIQUE"},
              "SLA": {"EXPECT"}, "COST": {"LIMIT", "OWNER"}}
+JOB_FILTERS = ["QUEUE", "STATE", "HANDLER", "OWNER", "TAG", "KEY", "WORKER", "ID",
+               "CREATED", "FINISHED"]
 EXCLUDE = {
     "job.add": JOB_EXCLUDE + TOO_LATE, "job.addm": JOB_EXCLUDE + TOO_LATE,
     "job.update": [{"DELAY", "AT"}] + TOO_LATE, "handler.set": JOB_EXCLUDE,
@@ -71,7 +73,8 @@ EXCLUDE = {
                  {"ERROR", "SNOOZE"}, {"TYPE", "SNOOZE"}, {"STACK", "SNOOZE"},
                  {"CODE", "SNOOZE"}],
     "schedule.backfill": [{"STOP", "FROM"}, {"STOP", "TO"}],
-    "job.wait": [{"ANY", "ALL"}], "job.bulk": [{"DRYRUN", "RATE"}],
+    "job.wait": [{"ANY", "ALL"}],
+    "job.bulk": [{"DRYRUN", "RATE"}] + [{"ALL", word} for word in JOB_FILTERS],
     "queue.set": [{"KEEP", "KEEPDEFAULT"}],
     "dead.retry": [{"ID", "SIGNATURE"}, {"ID", "ALL"}, {"SIGNATURE", "ALL"},
                    {"ID", "RATE"}],
@@ -94,6 +97,7 @@ BASE = {"schedule.set": [({"QUEUE"}, ["QUEUE", "q"]),
                          ({"CRON", "EVERY", "AT"}, ["CRON", "0 0 1 1 *"])],
         "schedule.backfill": [({"FROM", "STOP"}, ["FROM", "1000"]),
                               ({"TO", "STOP"}, ["TO", "2000"])],
+        "job.bulk": [({"ALL", *JOB_FILTERS}, ["ALL"])],
         "dead.retry": [({"ID", "SIGNATURE", "ALL"}, ["ALL"])],
         "dead.drop": [({"ID", "SIGNATURE", "ALL"}, ["ALL"])]}
 
