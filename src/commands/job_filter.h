@@ -22,7 +22,7 @@ struct filter_args {
     {"TAG", OPT(PAIR, f.tag), "with this label", .value = "k=v"}, \
     {"KEY", OPT(BYTES, f.key), "with this UNIQUE key", .value = "key", .min = 1, .max = 200}, \
     {"WORKER", OPT(NAME, f.worker), "that this worker has, or had last", .value = "w"}, \
-    {"ID", OPT(NAME, f.id), "whose id begins so", .value = "prefix"}, \
+    {"ID", OPT(NAME, f.id), "whose id begins so; a whole id is looked up", .value = "prefix"}, \
     {"CREATED", OPT(TWO, f.created), "added between these times; - and + are open ends", .value = "from to"}, \
     {"FINISHED", OPT(TWO, f.finished), "ended between these times; - and + are open ends", .value = "from to"}
 /* clang-format on */

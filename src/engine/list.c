@@ -5,9 +5,11 @@
  *
  * Where queue and states are asked for, only those parts of the index are
  * walked whose counters are not zero, and live jobs only if theirs are not.
- * Running jobs alone are found in `runs`, which has the same keys. A call
- * examines a bounded number of rows and says where it stopped; the position is
- * a key, so it stays good while rows come and go around it.
+ * Running jobs alone are found in `runs`, which has the same keys. What begins
+ * with some characters of an id, or was created in some time, is a range of
+ * ids, and of live jobs only that range is walked; a whole id is looked up. A
+ * call examines a bounded number of rows and says where it stopped; the
+ * position is a key, so it stays good while rows come and go around it.
  */
 #include "engine/core.h"
 
@@ -59,16 +61,28 @@ static bool in_range(uint64_t ms, uint64_t from, uint64_t to)
     return ms >= from && (to == 0 || ms <= to);
 }
 
-/* What the id alone says. */
-static bool id_fits(const struct job_filter *f, const struct id *id)
+/* Ids sort by creation, so those that fit lie between two. False: none can. */
+static bool id_range(const struct job_filter *f, struct id *low,
+                     struct id *high)
 {
-    char text[ID_TEXT_LEN];
-    if (!in_range(id_ms(id), f->created_from_ms, f->created_to_ms))
+    char first[ID_TEXT_LEN], last[ID_TEXT_LEN];
+    memset(first, '0', sizeof(first));
+    memset(last, 'Z', sizeof(last));
+    last[0] = '7'; /* of the first digit there are three bits */
+    for (size_t i = 0; i < f->id_prefix.len && i < ID_TEXT_LEN; i++)
+        first[i] = last[i] = f->id_prefix.data[i];
+    if (!id_parse(slice_of(first, sizeof(first)), low) ||
+        !id_parse(slice_of(last, sizeof(last)), high))
         return false;
-    if (f->id_prefix.len == 0)
-        return true;
-    id_text(id, text);
-    return slice_eq_nocase(slice_of(text, f->id_prefix.len), f->id_prefix);
+    struct id from = id_make(f->created_from_ms & WALL_MS_MAX, 0, 0, 0);
+    struct id to = id_make(f->created_to_ms & WALL_MS_MAX, UINT16_MAX,
+                           UINT32_MAX, UINT32_MAX);
+    if (id_cmp(low, &from) < 0)
+        *low = from;
+    if (f->created_to_ms > 0 && f->created_to_ms < WALL_MS_MAX &&
+        id_cmp(high, &to) > 0)
+        *high = to;
+    return id_cmp(low, high) <= 0;
 }
 
 static bool tag_fits(const struct job_filter *f, struct slice tags)
@@ -122,6 +136,7 @@ struct walk {
     struct engine *e;
     struct gather *g;
     const struct job_filter *f;
+    struct id low, high; /* ids that fit */
     struct now now;
     job_fn fn;
     void *ud;
@@ -134,6 +149,19 @@ struct walk {
     uint64_t asked; /* rows that are missing and will be told */
     bool pending;
 };
+
+/* What the id alone says. */
+static bool id_fits(const struct walk *w, const struct id *id)
+{
+    struct slice prefix = w->f->id_prefix;
+    char text[ID_TEXT_LEN];
+    if (id_cmp(id, &w->low) < 0 || id_cmp(id, &w->high) > 0)
+        return false;
+    if (prefix.len == 0)
+        return true;
+    id_text(id, text); /* some letters are read like others */
+    return slice_eq_nocase(slice_of(text, prefix.len), prefix);
+}
 
 static bool copy_row(struct slice key, struct slice value, void *ud)
 {
@@ -163,7 +191,7 @@ static enum err live_row(struct walk *w, enum family family, struct slice key,
     struct job_view v;
     if (!key_parse_id(key, &id))
         return err_set(err, ERR_CORRUPT, "family jobs or runs: bad key");
-    if (!id_fits(w->f, &id))
+    if (!id_fits(w, &id))
         return ERR_OK;
     struct job *j = job_get(w->e, &id);
     enum err rc = ERR_OK;
@@ -202,13 +230,10 @@ static enum err past_row(struct walk *w, struct slice key, struct slice *row,
 static enum err done_one(struct walk *w, const struct index_key *at,
                          const struct id *id, struct errbuf *err)
 {
-    const struct job_filter *f = w->f;
     struct engine *e = w->e;
     struct key k;
     struct job_view v;
     struct slice row;
-    if (!id_fits(f, id))
-        return ERR_OK;
     enum err rc = past_row(w, key_past_job(&k, at->bucket, id), &row, err);
     if (rc == ERR_NOTFOUND)
         rc = err_set(err, ERR_CORRUPT, "family index: a row without its job");
@@ -224,7 +249,8 @@ static bool enough(const struct walk *w)
     return w->r->n + w->asked >= w->count || w->r->examined >= w->most;
 }
 
-/* The jobs of a block from w->skip on, which ends at 0 if none is left. */
+/* The jobs of a block from w->skip on, which ends at 0 if none is left. Ids
+ * that do not fit cost next to nothing: all of a block count as one. */
 static enum err done_row(struct walk *w, struct slice key, struct slice value,
                          struct errbuf *err)
 {
@@ -232,6 +258,7 @@ static enum err done_row(struct walk *w, struct slice key, struct slice value,
     struct slice ids;
     struct id id;
     size_t at = w->skip;
+    uint64_t examined = w->r->examined;
     w->skip = 0;
     if (!key_parse_index(key, &k) || !index_ids(value, &ids))
         return err_set(err, ERR_CORRUPT, "family index: bad row");
@@ -241,8 +268,13 @@ static enum err done_row(struct walk *w, struct slice key, struct slice value,
         return ERR_OK;
     }
     while (!enough(w)) {
-        if (!index_next(ids, &at, &id))
+        if (!index_next(ids, &at, &id)) {
+            if (w->r->examined == examined)
+                w->r->examined++;
             return ERR_OK;
+        }
+        if (!id_fits(w, &id))
+            continue;
         w->r->examined++;
         enum err rc = done_one(w, &k, &id, err);
         if (rc == ERR_PENDING) {
@@ -315,22 +347,16 @@ static bool before(const struct key *a, const struct key *b)
 static enum err walk_live(struct walk *w, struct list_pos *pos, uint32_t rows,
                           struct errbuf *err)
 {
-    const struct job_filter *f = w->f;
-    struct key from = pos->next, low, to;
+    struct key from = pos->next, low, high, to;
     bool all;
-    struct id first = id_make(f->created_from_ms & WALL_MS_MAX, 0, 0, 0);
-    (void)key_job(&low, &first);
+    (void)key_job(&low, &w->low);
     if (before(&from, &low))
         from = low;
-    to.len = 0;
-    if (f->created_to_ms > 0 && f->created_to_ms < WALL_MS_MAX) {
-        struct id last = id_make(f->created_to_ms + 1, 0, 0, 0);
-        (void)key_job(&to, &last);
-    }
-    if (to.len > 0 && !before(&from, &to)) {
+    (void)key_next(&to, key_job(&high, &w->high));
+    if (!before(&from, &to)) {
         all = true;
     } else {
-        enum family family = only_running(f) ? FAMILY_RUNS : FAMILY_JOBS;
+        enum family family = only_running(w->f) ? FAMILY_RUNS : FAMILY_JOBS;
         enum err rc =
             take_rows(w, family, &from, key_slice(&to),
                       rows < w->scan ? rows : w->scan, pos, &all, err);
@@ -357,7 +383,9 @@ static bool stretch(struct walk *w, const struct key *at, struct key *from,
     for (uint32_t i = 0; i < e->buckets_n; i++) {
         uint32_t b = e->buckets[i].hour;
         uint64_t ends_ms = (uint64_t)b * HOUR_MS;
-        if (ends_ms < f->created_from_ms || ends_ms < f->finished_from_ms)
+        if (ends_ms < f->created_from_ms || ends_ms < f->finished_from_ms ||
+            e->buckets[i].newest_ms < id_ms(&w->low) ||
+            e->buckets[i].oldest_ms > id_ms(&w->high))
             continue;
         for (unsigned s = JOB_COMPLETED; s < JOB_STATES; s++) {
             if (q != NULL && (!state_fits(f, s) || q->counts[s] == 0))
@@ -399,6 +427,25 @@ static enum err walk_done(struct walk *w, struct list_pos *pos, uint32_t rows,
     return rc;
 }
 
+/* The one job with a whole id, if it has ended. */
+static enum err look_up(struct walk *w, struct list_pos *pos,
+                        struct errbuf *err)
+{
+    const struct job_filter *f = w->f;
+    struct slice row;
+    uint32_t bucket;
+    struct job_view v;
+    enum err rc = done_find(w->e, w->g, &w->low, &bucket, &row, err);
+    if (rc == ERR_OK)
+        rc = done_view(w->e, &w->low, row, &v, err);
+    if (rc == ERR_OK && id_fits(w, &v.id) &&
+        in_range(v.finished_ms, f->finished_from_ms, f->finished_to_ms))
+        tell(w, &v);
+    w->r->examined++;
+    pos->end = true;
+    return rc == ERR_NOTFOUND ? ERR_OK : rc;
+}
+
 enum err list_walk(struct engine *e, struct gather *g,
                    const struct job_filter *f, struct list_pos *pos,
                    uint32_t count, uint32_t rows, struct now now, job_fn fn,
@@ -420,6 +467,8 @@ enum err list_walk(struct engine *e, struct gather *g,
     enum err rc = ERR_OK;
     r->n = r->examined = 0;
     index_settle(e);
+    if (!id_range(f, &w.low, &w.high))
+        at.end = true;
     /* Stretches of the index cost a seek each, even the empty ones. */
     for (uint32_t seeks = 0;
          rc == ERR_OK && !at.end && !enough(&w) && seeks < 64; seeks++) {
@@ -432,6 +481,8 @@ enum err list_walk(struct engine *e, struct gather *g,
             rc = walk_live(&w, &at, left, err);
         } else if (!any_done(f)) {
             at.end = true;
+        } else if (f->id_prefix.len == ID_TEXT_LEN) {
+            rc = look_up(&w, &at, err);
         } else {
             rc = walk_done(&w, &at, left, err);
         }

@@ -110,6 +110,71 @@ static uint64_t list_all(struct rig *r, const struct job_filter *f,
     return examined;
 }
 
+/* Of `all` that fit `f` exactly those are listed whose ids begin so. Returns
+ * how many rows were looked at beside theirs. */
+static uint64_t begin_so(struct rig *r, const struct seen *all,
+                         struct job_filter f, const char *prefix)
+{
+    struct seen got;
+    uint32_t n = 0;
+    f.id_prefix = slice_str(prefix);
+    uint64_t examined = list_all(r, &f, &got);
+    for (uint32_t i = 0; i < all->n; i++) {
+        char text[ID_TEXT_LEN];
+        id_text(&all->ids[i], text);
+        if (!slice_eq_nocase(slice_of(text, f.id_prefix.len), f.id_prefix))
+            continue;
+        uint32_t at = 0;
+        while (at < got.n && !id_eq(&got.ids[at], &all->ids[i]))
+            at++;
+        assert_true(at < got.n);
+        n++;
+    }
+    assert_int_equal(got.n, n);
+    return examined - n;
+}
+
+static void ids_that_begin_so_are_found_without_a_look_at_others(void **state)
+{
+    struct rig *r = *state;
+    struct seen all;
+    for (int i = 0; i < 5; i++) {
+        fill(r, "q", 60);
+        rig_pass(r, 40);
+    }
+    assert_int_equal(rig_lease(r, "q", 100), 100);
+    struct ack_params ack = {.tokens = r->token, .n = 80};
+    assert_int_equal(
+        engine_ack(r->engine, NULL, &ack, r->now, ignore, NULL, &r->err),
+        ERR_OK);
+    rig_step(r);
+    for (int round = 0; round < 2; round++) {
+        const struct job_filter filters[] = {
+            {.queue = SLICE_LIT("q")},
+            {.queue = SLICE_LIT("q"), .states = 1u << JOB_COMPLETED},
+            {.states = 1u << JOB_RUNNING},
+            {.created_from_ms = r->now.wall_ms - 130}};
+        for (size_t k = 0; k < ARRAY_LEN(filters); k++) {
+            (void)list_all(r, &filters[k], &all);
+            assert_in_range(all.n, 20, 300);
+            for (uint32_t i = 0; i < all.n; i += 7) {
+                char text[ID_TEXT_LEN + 1] = "";
+                id_text(&all.ids[i], text);
+                assert_in_range(begin_so(r, &all, filters[k], text), 0, 1);
+                for (size_t len = ID_TEXT_LEN - 1; len > 4; len -= 4) {
+                    text[len] = '\0';
+                    /* A row of the index names many, and is one look. */
+                    assert_in_range(begin_so(r, &all, filters[k], text), 0, 10);
+                }
+            }
+            (void)begin_so(r, &all, filters[k], "o1");
+            (void)begin_so(r, &all, filters[k], "8");
+            (void)begin_so(r, &all, filters[k], "0!");
+        }
+        rig_restart(r);
+    }
+}
+
 static void what_runs_is_found_without_looking_at_the_backlog(void **state)
 {
     struct rig *r = *state;
@@ -364,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_bulk_leaves_out_what_came_behind_its_bound),
         T(a_walk_tells_every_job_once),
+        T(ids_that_begin_so_are_found_without_a_look_at_others),
         T(what_runs_is_found_without_looking_at_the_backlog),
         T(a_chore_cancels_what_fits_and_survives_a_restart),
         T(a_retry_of_all_does_not_take_back_what_fails_again),
