@@ -427,6 +427,21 @@ static enum err place(struct parse *p, unsigned i, void **to)
     return ERR_OK;
 }
 
+/* They are a map, so no key may come twice. */
+static enum err pair_once(struct parse *p, const struct opt *o,
+                          const struct opt_pair *last)
+{
+    struct cmd_ctx *c = p->c;
+    const struct opt_pair *at = (void *)((char *)c->args + o->offset);
+    char shown[80];
+    for (; at < last; at++)
+        if (slice_eq(at->key, last->key))
+            return err_set(&c->e, ERR_SYNTAX, "%s: %s %s was given twice",
+                           p->ix->shown_name, o->name,
+                           value_shown(last->key, shown, sizeof(shown)));
+    return ERR_OK;
+}
+
 static enum err parse_opt(struct parse *p, unsigned i)
 {
     struct cmd_ctx *c = p->c;
@@ -465,7 +480,10 @@ static enum err parse_opt(struct parse *p, unsigned i)
         p->at += 2;
         return ERR_OK;
     }
-    return value_parse(&spec, c->argv[p->at++], to, &c->e);
+    rc = value_parse(&spec, c->argv[p->at++], to, &c->e);
+    if (rc == ERR_OK && o->type == OPT_PAIR && o->max_count > 0)
+        rc = pair_once(p, o, to);
+    return rc;
 }
 
 static enum err parse_also(struct parse *p)

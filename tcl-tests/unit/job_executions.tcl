@@ -29,7 +29,11 @@ start_server {tags {jobs}} {
             assert_error "ERR *USAGE*" {r job.ack $token USAGE $bad}
         }
         assert_error "ERR *USAGE*" {r job.ack $token USAGE [string repeat k 65]=1}
-        assert_error "LIMIT *USAGE*16*" {r job.ack $token {*}[concat {*}[lrepeat 17 {USAGE k=1}]]}
+        set many {0 1 2 3 4 5 6 7 8 9 a b c d e f g}
+        assert_error "LIMIT *USAGE*16*" {r job.ack $token {*}[concat {*}[lmap i $many {list USAGE k$i=1}]]}
+        assert_error "ERR JOB.ACK: USAGE cpu was given twice" {
+            r job.ack $token USAGE cpu=5 USAGE mb=1 USAGE cpu=6
+        }
         assert_error "ERR *USAGE*SNOOZE*" {r job.nack $token SNOOZE 1s USAGE k=1}
         assert_equal OK [r job.ack $token USAGE k=0]
     }

@@ -60,6 +60,7 @@ TOO_LATE = [{"AT", "EXPIRES"}, {"AT", "DEADLINE"}]
 JOB_NEEDS = {"SCOPE": {"UNIQUE"}, "WHILE": {"UNIQUE"}, "FOR": {"UNIQUE"},
              "CONFLICT": {"UNIQUE"}, "DEBOUNCE": {"UNIQUE"},
              "SLA": {"EXPECT"}, "COST": {"LIMIT", "OWNER"}}
+MAPS = {"TAG", "USAGE", "LABEL"}  # each key once
 JOB_FILTERS = ["QUEUE", "STATE", "HANDLER", "OWNER", "TAG", "KEY", "WORKER", "ID",
                "CREATED", "FINISHED"]
 EXCLUDE = {
@@ -250,7 +251,7 @@ class Pairs:
         """Sets of words, of which one must be named whole; none: accepted."""
         out = []
         needs, exclude = NEEDS.get(command, {}), EXCLUDE.get(command, [])
-        if a is b and not a.many:
+        if a is b and (not a.many or a.name in MAPS):
             out.append({a.name, "twice"})
         for one, two in ((a, b), (b, a)):
             if two is one.parent and not two.many and one is a:

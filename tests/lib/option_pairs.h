@@ -37,8 +37,8 @@ static inline void pair_value(struct pair_line *l, enum opt_type type,
         return;
     case OPT_BYTES:
     case OPT_NAME:
-        assert_true(min <= 16);
-        pair_word(l, min > 2 ? "0123456789abcdef" + 16 - min : "n1");
+        assert_true(min <= 2);
+        pair_word(l, "n1");
         return;
     case OPT_ENUM:
         pair_word(l, words[0]);
@@ -98,6 +98,8 @@ static inline const char *pair_verdict(const struct opt *a, const struct opt *b)
 {
     if (a->type == OPT_REST) /* what follows are its words */
         return NULL;
+    if (a == b && b->type == OPT_PAIR) /* with the same key */
+        return "was given twice";
     if (a == b && b->max_count == 0 && b->parent == NULL)
         return "was given twice";
     if (a == b && b->max_count == 1)

@@ -229,6 +229,8 @@ static void errors_name_the_word_and_what_is_allowed(void **state)
             "JOB.ADD: DELAY and AT exclude each other");
     refused("JOB.ADD q p ALL ANY", "JOB.ADD: ALL and ANY exclude each other");
     refused("JOB.ADD q p DELAY 1s delay 1s", "JOB.ADD: DELAY was given twice");
+    refused("JOB.ADD q p TAG a=1 TAG a=2", "JOB.ADD: TAG a was given twice");
+    accepted("JOB.ADD q p TAG a=1 TAG A=1");
     refused("JOB.ADD q p DELY 1s",
             "JOB.ADD: unknown option 'DELY', did you mean DELAY?");
     refused("JOB.ADD q p WHATEVER",
