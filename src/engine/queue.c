@@ -1,6 +1,8 @@
 /* Queues: pausing, looking, settings, bounds. */
 #include "engine/core.h"
 
+#include <stdio.h>
+
 #define AGE_MS_MAX ((uint64_t)86400 * 1000)
 /* For the oldest job so many are looked at. */
 #define LANES_SHOWN 128
@@ -385,11 +387,17 @@ enum err queue_full(struct engine *e, struct gather *g, struct queue *q,
     }
     if (rc != ERR_NOTFOUND)
         return rc;
+    char why[96] = "";
+    if (q->set.drop_oldest != 0 && stay > 0)
+        (void)snprintf(why, sizeof(why),
+                       "; OVERFLOW drops ready and parked jobs only, and %llu "
+                       "are neither",
+                       (unsigned long long)stay);
     return err_set(err, ERR_LIMIT,
                    "queue %.*s holds %llu jobs; with %u more it would pass its "
-                   "MAXLEN of %llu",
+                   "MAXLEN of %llu%s",
                    SLICE_FMT(q->name), (unsigned long long)queue_live(q),
-                   (unsigned)all, (unsigned long long)q->set.maxlen);
+                   (unsigned)all, (unsigned long long)q->set.maxlen, why);
 }
 
 uint64_t queue_live(const struct queue *q)

@@ -55,6 +55,14 @@ start_server {tags {queues}} {
         r queue.set m OVERFLOW drop
         r job.add m 3
         assert_equal cancelled [r job.state $first]
+        assert_error "LIMIT*holds 2 jobs; with 3 more *MAXLEN of 2" {
+            r job.addm m 3 a b c
+        }
+        r job.lease m COUNT 1
+        r queue.set m MAXLEN 3
+        r job.add m later DELAY 1h
+        assert_error "LIMIT*MAXLEN of 3; OVERFLOW drops ready and parked jobs\
+            only, and 2 are neither" {r job.addm m 2 a b}
     }
     test {what makes no sense is refused with the words that collide} {
         assert_error "ERR*AGE needs ORDER aging*" {r queue.set w AGE 1s}
