@@ -31,9 +31,10 @@ const struct command cmd_limit_del = {
     .name = "LIMIT.DEL",
     .group = "limits",
     .summary = "Delete a rule; the names that it had may go on by the next "
-               "rule that matches them. A name that a worker closed opens.",
+               "rule that matches them. A name that is exactly so called and "
+               "that a worker closed opens.",
     .since = "0.1",
-    .reply = "1, or 0 if there was no such rule",
+    .reply = "1, or 0 if there was no such rule; the name opens either way",
     .flags = CMD_WRITE | CMD_FAST,
     CMD_PARSED(args, opts),
     .errors = (const enum err[]){ERR_SYNTAX, ERR_OK},

@@ -52,8 +52,10 @@ static const struct opt opts[] = {
      "starts at once after a rest; default: a tenth of RATE", .value = "n",
      .min = 1, .max = BURST_MAX},
     {"OPEN", OPT(FLAG, open),
-     "of a name, not of a pattern: what a worker closed with JOB.NACK is open "
-     "again; alone it makes no rule"},
+     "of the name that is exactly so called, not of those that a pattern "
+     "matches: what a worker closed with JOB.NACK is open again; alone it "
+     "makes "
+     "no rule"},
     {0},
 };
 

@@ -660,7 +660,7 @@ MUST_USE enum err engine_queue_set(struct engine *e, struct slice queue,
 struct limit_rule {
     struct slice pattern;
     bool has_concurrency, has_rate, has_burst; /* to set */
-    bool open; /* what a worker closed by this name, which is no pattern */
+    bool open; /* what a worker closed by exactly this name */
     uint32_t concurrency;
     struct rate rate;
 };

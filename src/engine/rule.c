@@ -145,8 +145,13 @@ enum err engine_limit_set(struct engine *e, struct slice pattern,
 {
     struct key k;
     enum err rc = limit_name_check(pattern, err);
-    if (rc == ERR_OK && set->open && literal_of(pattern) < KEY_NAME_MAX)
-        rc = err_set(err, ERR_SYNTAX, "OPEN is for a name, not for a pattern");
+    /* A name may look like a pattern; then there is one that is called so. */
+    if (rc == ERR_OK && set->open && literal_of(pattern) < KEY_NAME_MAX &&
+        limit_find(e, pattern) == NULL)
+        rc = err_set(err, ERR_SYNTAX,
+                     "OPEN is for a name, not for a pattern; nothing is "
+                     "called %.*s",
+                     SLICE_FMT(pattern));
     if (rc != ERR_OK)
         return rc;
     if (!set->has_concurrency && !set->has_rate && !set->has_burst) {

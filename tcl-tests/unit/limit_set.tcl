@@ -61,6 +61,28 @@ start_server {tags {limits}} {
         assert_equal OK [r limit.set shut OPEN]
         assert_equal b [dict get [lindex [$c read] 0] payload]
     }
+    test {a name may look like a pattern} {
+        foreach name {g* {g[1]} g\\?} how {SET DEL SET} {
+            r job.addm $name 2 a b LIMIT $name
+            r job.nack [lease_token $name] PERMANENT CLOSE $name UNTIL \
+                2100-01-01T00:00:00Z
+            assert_equal {} [r job.lease $name]
+            if {$how eq "SET"} {
+                assert_equal OK [r limit.set $name OPEN]
+            } else {
+                assert_equal 0 [r limit.del $name]
+            }
+            assert_equal (nil) [dict get [r limit.get $name] closed_until_ms]
+            wait_for {[llength [r job.lease $name]] == 1}
+        }
+        # As a rule it is a pattern; with a backslash it is that name alone.
+        r limit.set {h*} CONCURRENCY 2
+        r limit.set {h\*} CONCURRENCY 1
+        foreach name {h* hx} started {1 2} {
+            r job.addm $name 3 a b c LIMIT $name
+            assert_equal $started [llength [r job.lease $name COUNT 3]]
+        }
+    }
     test {what makes no sense is refused} {
         assert_error "ERR*nothing to set*" {r limit.set x}
         assert_error "ERR*RATE*100/1s*" {r limit.set x RATE fast}
