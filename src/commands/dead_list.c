@@ -29,7 +29,7 @@ static const struct arg args[] = {
 
 static const struct opt opts[] = {
     {"SIGNATURE", OPT(BYTES, signature), "only those of this group",
-     .value = "s", .min = 16, .max = 16},
+     .value = "s"},
     {"CURSOR", OPT(BYTES, cursor), "go on from where an earlier call stopped",
      .value = "c", .max = 320},
     {"COUNT", OPT(U32, count), "at most so many", .value = "n", .min = 1,

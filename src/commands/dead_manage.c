@@ -13,6 +13,21 @@ struct dead_args {
 };
 #define CMD_ARGS struct dead_args
 
+/* One that was dropped may have dead letters still. */
+static enum err queue_known(struct cmd_ctx *c, const struct job_filter *f)
+{
+    struct list_params p = {.filter = f};
+    struct queue_view v;
+    struct list_result r;
+    enum err rc = engine_queue(c->engine, f->queue, c->now, &v, &c->e);
+    if (rc != ERR_NOTFOUND)
+        return rc;
+    rc = engine_count(c->engine, c->gather, &p, c->now, &r, &c->e);
+    if (rc == ERR_OK && r.n == 0)
+        rc = err_set(&c->e, ERR_NOTFOUND, "no such queue");
+    return rc;
+}
+
 static enum err dead_manage(struct cmd_ctx *c, enum manage_verb verb)
 {
     struct dead_args *a = c->args;
@@ -23,7 +38,9 @@ static enum err dead_manage(struct cmd_ctx *c, enum manage_verb verb)
         return dead_one(c, verb, a->queue, a->id);
     if (!a->all && !cmd_given(c, "SIGNATURE"))
         return err_set(&c->e, ERR_SYNTAX, "say which: ID, SIGNATURE or ALL");
-    enum err rc = signature_take(c, a->signature, &f.signature);
+    enum err rc = queue_known(c, &f);
+    if (rc == ERR_OK)
+        rc = signature_take(c, a->signature, &f.signature);
     return rc != ERR_OK ? rc : reply_bulk_begun(c, verb, &f, false, a->rate);
 }
 
@@ -45,7 +62,7 @@ static const struct arg args[] = {
 static const struct opt opts[] = {
     {"ID", OPT(BYTES, id), "this one", .value = "id", .group = "which"},
     {"SIGNATURE", OPT(BYTES, signature), "those of this group (DEAD.GROUPS)",
-     .value = "s", .min = 16, .max = 16, .group = "which"},
+     .value = "s", .group = "which"},
     {"ALL", OPT(FLAG, all), "all of the queue", .group = "which"},
     {"RATE", OPT(U64, rate), "so many a second", .value = "n", .min = 1,
      .max = 1000000},

@@ -5,7 +5,7 @@
 enum err signature_take(struct cmd_ctx *c, struct slice text, uint64_t *out)
 {
     uint64_t n = 0;
-    bool good = text.len == 0 || text.len == 16;
+    bool given = cmd_given(c, "SIGNATURE"), good = text.len == 16;
     for (size_t i = 0; i < text.len && good; i++) {
         char ch = text.data[i];
         unsigned d = ch >= '0' && ch <= '9'   ? (unsigned)(ch - '0')
@@ -15,7 +15,7 @@ enum err signature_take(struct cmd_ctx *c, struct slice text, uint64_t *out)
         n = n << 4 | d;
     }
     *out = n;
-    if (!good || (text.len > 0 && n == 0))
+    if (given && (!good || n == 0))
         return err_set(&c->e, ERR_SYNTAX,
                        "SIGNATURE is 16 hexadecimal digits, as DEAD.GROUPS "
                        "shows them");

@@ -8,9 +8,9 @@ start_server {tags {jobs}} {
         assert_equal OK [r dead.drop q ID [lindex $ids 0]]
         assert_equal (nil) [r job.get [lindex $ids 0]]
         assert_error "STATE *" {r dead.drop other ID [lindex $ids 1]}
-        assert_error "LIMIT *SIGNATURE has 0 bytes*" {r dead.drop q SIGNATURE ""}
-        assert_error "LIMIT *SIGNATURE has 0 bytes*" {r dead.retry q SIGNATURE ""}
-        assert_error "LIMIT *SIGNATURE has 0 bytes*" {r dead.list q SIGNATURE ""}
+        assert_error "ERR SIGNATURE is 16 hex*" {r dead.drop q SIGNATURE ""}
+        assert_error "ERR SIGNATURE is 16 hex*" {r dead.retry q SIGNATURE ""}
+        assert_error "ERR SIGNATURE is 16 hex*" {r dead.list q SIGNATURE ""}
         set chore [r dead.drop q ALL]
         wait_for {[dict get [r chore.get $chore] state] eq "done"}
         assert_equal 0 [dict get [r queue.info q] failed]

@@ -32,7 +32,7 @@ start_server {tags {jobs}} {
         set g [lindex [dict get [r dead.groups q] groups] 0]
         set jobs [dict get [r dead.list q SIGNATURE [dict get $g signature]] jobs]
         assert_equal 1 [llength $jobs]
-        assert_error "LIMIT *SIGNATURE has 3 bytes*" {r dead.list q SIGNATURE xyz}
+        assert_error "ERR SIGNATURE is 16 hex*" {r dead.list q SIGNATURE xyz}
         assert_error "ERR *SIGNATURE*" {r dead.list q SIGNATURE 0000000000000000}
     }
 }

@@ -51,6 +51,29 @@ start_server {tags {jobs}} {
         assert_error "ERR *ALL*" {r dead.retry q}
         assert_error "ERR *ALL and ID*" {r dead.retry q ALL ID x}
         assert_error "ERR *ID and RATE*" {r dead.retry q RATE 5 ID x}
-        assert_error "ERR *SIGNATURE*" {r dead.retry q SIGNATURE zzzzzzzzzzzzzzzz}
+        foreach s {zzzzzzzzzzzzzzzz abc "" 0000000000000000 00000000000000001} {
+            assert_error "ERR SIGNATURE is 16 hexadecimal digits*" {
+                r dead.retry q SIGNATURE $s
+            }
+            assert_error "ERR SIGNATURE is 16*" {r dead.list q SIGNATURE $s}
+        }
+    }
+    test {what never was a queue has no dead letters to retry} {
+        assert_error "NOTFOUND no such queue" {r dead.retry nosuch ALL}
+        assert_error "NOTFOUND no such queue" {
+            r dead.drop nosuch SIGNATURE 0123456789abcdef
+        }
+        r queue.set empty FAIR 0
+        set chore [r dead.retry empty ALL]
+        wait_for {[finished $chore]}
+    }
+    test {a queue that was dropped has its dead letters still} {
+        r job.add gone x
+        r job.nack [lease_token gone] ERROR late PERMANENT
+        set chore [r queue.drop gone]
+        wait_for {[finished $chore]}
+        set chore [r dead.retry gone ALL]
+        wait_for {[finished $chore]}
+        assert_equal 1 [dict get [r chore.get $chore] done]
     }
 }
