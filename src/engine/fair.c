@@ -118,8 +118,9 @@ static struct lane *part_lane(const struct part *p)
 
 /* One band under aging. Where nobody takes turns any more each order is a band
  * of its own, also of the shares that are left from before. */
-static uint64_t band_of(const struct rec_queue *set, uint64_t order)
+uint64_t share_band(const struct queue *q, uint64_t order)
 {
+    const struct rec_queue *set = &q->set;
     return !set->fair ? order : set->order == SCHEME_AGING ? 0 : order >> 48;
 }
 
@@ -129,7 +130,7 @@ static void look_at_head(struct part *p)
     const struct lane *l = part_lane(p);
     p->lane = l->id;
     p->head = l->rank;
-    p->band = band_of(&p->strand->queue->set, p->head);
+    p->band = share_band(p->strand->queue, p->head);
 }
 
 bool strand_works(const struct strand *s)
@@ -434,7 +435,7 @@ static uint32_t weight_of(const struct share *s)
 
 /* Weights reach the size of COST_UNIT: what a division leaves is paid with the
  * next one, or all large weights would be the same. */
-static void share_pay(struct share *s, uint32_t cost)
+void share_pay(struct share *s, uint32_t cost)
 {
     uint32_t weight = weight_of(s);
     uint64_t due = COST_UNIT * cost + (s->rest < weight ? s->rest : 0);
@@ -456,7 +457,7 @@ static void share_get_back(struct share *s, uint32_t cost)
 }
 
 /* While its handler was closed it was idle, as far as it goes. */
-static void share_catch_up(struct share *s, const struct strand *strand)
+void share_catch_up(struct share *s, const struct strand *strand)
 {
     if (s->virtual_time < strand->reopened_at)
         s->virtual_time = strand->reopened_at;
@@ -487,173 +488,4 @@ void share_refund(struct part *p, uint32_t cost)
     leave(s);
     share_get_back(s, cost);
     come_back(s);
-}
-
-/* --- foretold ------------------------------------------------------------ */
-
-/* If nothing else came, each share's turns would follow each other by band and
- * virtual time, and those of all shares would come in that order; of two that
- * are equal the one whose share was served before the other, with the turn
- * before. So the turns of two shares are compared without those between. */
-#define SHARES_LOOKED 1000
-#define TURNS_LOOKED 500 /* of a share */
-#define JOBS_LOOKED 5000 /* of all */
-#define LANES_LOOKED 8   /* of a share: handlers, names, older orders */
-#define PARTS_LOOKED 32  /* of a share, most of which may be empty */
-
-struct turn {
-    uint64_t band, at;
-};
-
-struct course {
-    struct share share; /* a copy, which pays */
-    struct {
-        const struct lane *lane;
-        uint32_t next;
-    } lines[LANES_LOOKED];
-    uint32_t lines_n, n;
-    struct turn turns[TURNS_LOOKED];
-};
-
-static bool part_serves(const struct part *p)
-{
-    return line_in(&p->in_strand) && !part_dead(p) && p->strand->handler->open;
-}
-
-static bool course_begin(struct course *c, const struct share *s)
-{
-    uint32_t parts = 0;
-    c->share = *s;
-    c->lines_n = c->n = 0;
-    LIST_FOR (it, &s->parts) {
-        const struct part *p = CONTAINER_OF(it, struct part, in_share);
-        const struct line_node *n = NULL;
-        if (parts++ == PARTS_LOOKED)
-            return false;
-        while (part_serves(p) && (n = line_next(&p->lanes, n)) != NULL) {
-            const struct lane *l = CONTAINER_OF(n, struct lane, in_part);
-            if (lane_dead(l))
-                continue;
-            if (c->lines_n == LANES_LOOKED)
-                return false;
-            c->lines[c->lines_n].next = 0;
-            c->lines[c->lines_n++].lane = l;
-        }
-    }
-    return true;
-}
-
-/* The share's next turn; *job is NULL if it has no more. False: nobody knows,
- * since a row is only on disk, a limit may stop the job, or two are equal. */
-static bool course_step(struct engine *e, struct course *c, struct job **job)
-{
-    const struct member *first = NULL;
-    uint64_t least = 0;
-    uint32_t from = 0;
-    *job = NULL;
-    for (uint32_t i = 0; i < c->lines_n; i++) {
-        const struct lane *l = c->lines[i].lane;
-        if (c->lines[i].next == l->window.len && l->window.complete)
-            continue;
-        if (c->lines[i].next == l->window.len)
-            return false;
-        const struct member *m = window_at(&l->window, c->lines[i].next);
-        uint64_t order = lane_order_now(l, m);
-        if (first != NULL && order == least)
-            return false;
-        if (first == NULL || order < least) {
-            first = m;
-            least = order;
-            from = i;
-        }
-    }
-    if (first == NULL)
-        return true;
-    struct job *j = first->job;
-    struct turn t = {band_of(&c->share.queue->set, least),
-                     c->share.virtual_time};
-    if (j == NULL || job_limited(e, j) || c->n == TURNS_LOOKED ||
-        (c->n > 0 && t.band < c->turns[c->n - 1].band))
-        return false;
-    c->turns[c->n++] = t;
-    share_catch_up(&c->share, c->lines[from].lane->part->strand);
-    share_pay(&c->share, j->cost);
-    c->lines[from].next++;
-    *job = j;
-    return true;
-}
-
-/* The last turns of both. */
-static bool turn_before(const struct course *a, const struct course *b)
-{
-    uint32_t i = a->n, k = b->n;
-    while (i > 0 && k > 0) {
-        const struct turn *x = &a->turns[--i], *y = &b->turns[--k];
-        if (x->band != y->band)
-            return x->band < y->band;
-        if (x->at != y->at)
-            return x->at < y->at;
-    }
-    return i == 0 && k == 0 ? a->share.turn < b->share.turn : i == 0;
-}
-
-/* How many turns of `s` come before the last one of `own`. */
-static bool turns_before(struct engine *e, const struct share *s,
-                         const struct course *own, uint64_t *n)
-{
-    struct course c;
-    struct job *j;
-    if (!course_begin(&c, s))
-        return false;
-    do {
-        if (!course_step(e, &c, &j))
-            return false;
-    } while (j != NULL && turn_before(&c, own));
-    *n = j == NULL ? c.n : c.n - 1;
-    return true;
-}
-
-/* A share has several parts, and is looked at once. */
-static bool is_first_part(const struct part *p)
-{
-    uint32_t n = 0;
-    LIST_FOR (it, &p->share->parts) {
-        const struct part *other = CONTAINER_OF(it, struct part, in_share);
-        if (part_serves(other) || n++ == PARTS_LOOKED)
-            return other == p || n > PARTS_LOOKED;
-    }
-    return false;
-}
-
-bool shares_foretell(struct engine *e, const struct job *j, uint64_t *before)
-{
-    const struct queue *q = j->queue;
-    struct course own;
-    struct job *at;
-    if (j->state != JOB_READY || q->shares_n > SHARES_LOOKED ||
-        list_linked(&q->reordering) ||
-        !course_begin(&own, j->lane->part->share))
-        return false;
-    do {
-        if (!course_step(e, &own, &at) || at == NULL)
-            return false;
-    } while (at != j);
-    uint64_t all = own.n - 1, n;
-    LIST_FOR (it, &q->strands) {
-        const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
-        const struct line_node *node = line_next(&s->parts, NULL);
-        while (node != NULL) {
-            const struct part *p = CONTAINER_OF(node, struct part, in_strand);
-            bool dead = part_dead(p);
-            if (!dead && p->share != j->lane->part->share && is_first_part(p)) {
-                if (!turns_before(e, p->share, &own, &n) ||
-                    (all += n) > JOBS_LOOKED)
-                    return false;
-            }
-            node =
-                dead ? line_past(&s->parts, node) : line_next(&s->parts, node);
-        }
-    }
-    *before = all;
-    return true;
 }

@@ -118,6 +118,15 @@ void part_reorder(struct part *p);
 bool share_charge(struct part *p, uint32_t cost);
 /* It has paid, and was not served after all. */
 void share_refund(struct part *p, uint32_t cost);
+/* What that does to its time, and to a copy's: first to the present of those
+ * whose handler was open meanwhile, then by the cost. */
+void share_catch_up(struct share *s, const struct strand *strand);
+void share_pay(struct share *s, uint32_t cost);
+/* The band of an order. */
+uint64_t share_band(const struct queue *q, uint64_t order);
+
+/* --- foretell.c: turns to come -------------------------------------------- */
+
 /* How many are leased before the job, ready in a fair queue, if nothing else
  * comes and a worker takes whatever is next? False: that cannot be told from
  * memory, or not in a moment. */
