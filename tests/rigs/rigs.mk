@@ -27,7 +27,7 @@ $(RIGS)/$(1)/%.o: src/%.c $(FLAGS) | $(HDR_READY)
 	@mkdir -p $$(@D)
 	$$(call told,CC  ,$$@)
 	$$(Q)$$(CC) $$(CFLAGS_ALL) -D$(call cheat_macro,$(1))=1 \
-	    -Wno-unused-parameter -c -o $$@ $$<
+	    -Wno-unused-parameter -MMD -MP -c -o $$@ $$<
 $(RIGS)/$(1)/belfry-server: $$(CHEAT_OBJ_$(1)) $(B)/belfry-server
 	@test -n "$$(CHEAT_OBJ_$(1))" || { echo "no source knows" \
 	    "$(call cheat_macro,$(1))" >&2; exit 1; }
