@@ -134,16 +134,21 @@ static bool collides(const struct rule *r, const struct job_options *o,
     return true;
 }
 
+/* With one of `words`. */
+static bool breaks(const struct job_options *o, const struct rule *r,
+                   uint64_t words, struct now now)
+{
+    return option_given(o, r->a) && option_given(o, r->b) &&
+           (words >> r->a & 1 || words >> r->b & 1) && collides(r, o, now);
+}
+
 /* The first rule that `o` breaks with one of `words`, or NULL. */
 static const struct rule *broken(const struct job_options *o, uint64_t words,
                                  struct now now)
 {
-    for (size_t i = 0; (o->given & RULED) != 0 && i < ARRAY_LEN(rules); i++) {
-        const struct rule *r = &rules[i];
-        if (option_given(o, r->a) && option_given(o, r->b) &&
-            (words >> r->a & 1 || words >> r->b & 1) && collides(r, o, now))
-            return r;
-    }
+    for (size_t i = 0; (o->given & RULED) != 0 && i < ARRAY_LEN(rules); i++)
+        if (breaks(o, &rules[i], words, now))
+            return &rules[i];
     return NULL;
 }
 
@@ -230,7 +235,7 @@ enum err options_check(const struct job_options *o, uint64_t said,
                        struct now now, struct errbuf *e)
 {
     enum err rc = options_check_defaults(o, said, now, e);
-    const struct need *n = lacks(o, said);
+    const struct need *n = lacks(o, said & o->given);
     if (rc != ERR_OK || n == NULL)
         return rc;
     return err_set(e, ERR_SYNTAX, "%s needs %s%s%s", names[n->a], names[n->b],
@@ -309,15 +314,42 @@ static void drop(struct job_options *o, enum job_option which)
     }
 }
 
+/* And what would need it. */
+static void leave_out(struct job_options *o, enum job_option which)
+{
+    drop(o, which);
+    for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+        if (needs[i].b == which && option_given(o, needs[i].a) &&
+            lacks(o, (uint64_t)1 << needs[i].a) != NULL)
+            drop(o, needs[i].a);
+}
+
+/* A job's word and a default collide, or two defaults of an earlier version. A
+ * bound stays, and what has no effect beside it is left out, whoever said that;
+ * otherwise the job's own word stays. That it would expire before it may start
+ * is left to options_check(), which refuses it. */
+static void settle(struct job_options *o, const struct rule *r, uint64_t own)
+{
+    bool own_a = own >> r->a & 1, own_b = own >> r->b & 1;
+    if (r->when == NO_RETRY)
+        leave_out(o, r->b);
+    else if (r->when == LONGER && r->b != JOPT_CAP)
+        leave_out(o, r->a);
+    else if (r->when != TOO_LATE)
+        leave_out(o, own_b ? r->a : r->b);
+    else if (!own_a)
+        leave_out(o, r->a);
+}
+
 void options_apply(struct job_options *o, const struct job_options *defaults,
                    struct now now)
 {
     uint64_t own = o->given;
-    const struct rule *r;
     const struct need *n;
     options_inherit(o, defaults);
-    while ((r = broken(o, o->given & ~own, now)) != NULL)
-        drop(o, own >> r->b & 1 ? r->a : r->b);
+    for (size_t i = 0; (o->given & RULED) != 0 && i < ARRAY_LEN(rules); i++)
+        if (breaks(o, &rules[i], o->given & ~own, now))
+            settle(o, &rules[i], own);
     while ((n = lacks(o, o->given & ~own)) != NULL)
         drop(o, n->a);
 }

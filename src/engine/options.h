@@ -113,8 +113,11 @@ MUST_USE enum err options_check_defaults(const struct job_options *o,
 
 /* Fill what `o` does not give from `defaults` (NULL: nothing). */
 void options_inherit(struct job_options *o, const struct job_options *defaults);
-/* The same for a job: a default that collides with what the job says is left
- * out, and one that needs a word which neither has said. */
+/* The same for a job. Of a default that collides with what the job says and
+ * that word one is left out: the default, but for a bound (RETRIES 0, TIMEOUT,
+ * DEADLINE) beside which the word has no effect. So is a default that needs a
+ * word which neither has said. A job that would expire before it may start
+ * remains, for options_check() to refuse. */
 void options_apply(struct job_options *o, const struct job_options *defaults,
                    struct now now);
 

@@ -163,25 +163,67 @@ static void a_pair_said_in_steps_is_judged_as_if_said_together(void **state)
     assert_true(refused > 100);
 }
 
-static void what_a_job_says_pushes_out_a_default_that_collides(void **state)
+#define STARTS (GIVEN(DELAY) | GIVEN(AT) | GIVEN(DEBOUNCE))
+#define ENDS (GIVEN(EXPIRES) | GIVEN(DEADLINE))
+
+/* Does the default say how long at most, or how often, so that the job's word
+ * has no effect? */
+static bool is_bound(const struct job_options *def,
+                     const struct job_options *own)
+{
+    return (def->given & (GIVEN(RETRIES) | GIVEN(DEADLINE))) != 0 ||
+           ((def->given & GIVEN(TIMEOUT)) != 0 &&
+            (own->given & GIVEN(EXPECT)) != 0);
+}
+
+static void of_a_word_and_a_default_that_collide_one_stays(void **state)
 {
     struct rig *r = *state;
+    unsigned bounds = 0, late = 0;
     for (unsigned i = 0; i < WORDS; i++)
         for (unsigned k = 0; k < WORDS; k++) {
-            const struct job_options *def = &words[i];
+            const struct job_options *def = &words[i], *stays = &words[k];
             struct job_options own = words[k], both = words[k];
             struct id one, other;
             if ((def->given & (own.given | GIVEN(AT)) & ~GIVEN(UNIQUE)) != 0)
                 continue;
             options_inherit(&both, def);
-            if (add(r, &both, &one) != ERR_OK)
-                assert_int_equal(add(r, &own, &one), ERR_OK);
+            bool collide = add(r, &both, &one) != ERR_OK;
+            bool never = collide && (def->given & ENDS) != 0 &&
+                         (own.given & STARTS) != 0;
+            if (collide && is_bound(def, &own))
+                stays = def;
+            if (collide)
+                assert_int_equal(add(r, stays, &one), ERR_OK);
+            bounds += stays == def;
+            late += never;
             assert_int_equal(set(r, def, true), ERR_OK);
             own.given |= GIVEN(HANDLER);
             own.handler = slice_str("h");
-            assert_int_equal(add(r, &own, &other), ERR_OK);
-            assert_same(r, one, other);
+            enum err rc = add(r, &own, &other);
+            assert_as(r, rc, never ? ERR_SYNTAX : ERR_OK, &words[k], def);
+            if (rc == ERR_OK)
+                assert_same(r, one, other);
         }
+    assert_true(bounds > 5 && late > 5);
+}
+
+/* An EXPECT beyond the handler's TIMEOUT is left out, with what needs it. */
+static void a_word_that_has_no_effect_takes_its_sla_along(void **state)
+{
+    struct rig *r = *state;
+    const struct job_options limit = {.given = GIVEN(TIMEOUT),
+                                      .timeout_ms = MINUTE_MS};
+    struct job_options own = {.given =
+                                  GIVEN(HANDLER) | GIVEN(EXPECT) | GIVEN(SLA),
+                              .handler = SLICE_LIT("h"),
+                              .expect_ms = HOUR_MS,
+                              .sla = SLA_STRICT};
+    struct id id;
+    assert_int_equal(set(r, &limit, true), ERR_OK);
+    assert_int_equal(add(r, &own, &id), ERR_OK);
+    assert_int_equal(view(r, id).timeout_ms, MINUTE_MS);
+    assert_int_equal(view(r, id).expect_ms, 0);
 }
 
 /* Such settings may stand in the rows of an earlier version. */
@@ -266,7 +308,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_pair_said_in_steps_is_judged_as_if_said_together),
-        T(what_a_job_says_pushes_out_a_default_that_collides),
+        T(of_a_word_and_a_default_that_collide_one_stays),
+        T(a_word_that_has_no_effect_takes_its_sla_along),
         T(of_defaults_that_collide_one_is_left_out),
         T(a_word_is_taken_back_by_its_default),
         T(nobody_said_a_cap_that_follows_the_base),
