@@ -13,12 +13,13 @@ from rig import Client, Fault, Server, free_port, random_settings, seeded
 def contents(folder):
     """Names, sizes and times of what is there. (A lock is taken, and a look that
     was cut short goes.)"""
-    return {
-        os.path.join(base, n): os.stat(os.path.join(base, n))[6:9:2]
-        for base, _, names in os.walk(folder)
-        for n in names
-        if n not in ("lock", "LOCK") and not base.endswith("/base.look")
-    }
+    found = {}
+    for base, _, names in os.walk(folder):
+        for n in names:
+            if n not in ("lock", "LOCK") and not base.endswith("/base.look"):
+                is_now = os.stat(os.path.join(base, n))
+                found[os.path.join(base, n)] = is_now.st_size, is_now.st_mtime_ns
+    return found
 
 
 class Campaign:
