@@ -441,8 +441,10 @@ static void look_at_schedules(struct audit *a)
 {
     struct errbuf why;
     enum err rc = a->rc == ERR_OK ? schedules_check(a->e, &why) : ERR_OK;
-    if (rc != ERR_OK)
+    if (rc == ERR_INTERNAL)
         audit_tell(a, FAMILY_NAMED, SLICE_EMPTY, "%s", why.text);
+    else if (rc != ERR_OK)
+        a->rc = err_set(a->err, rc, "%s", why.text);
 }
 
 enum err engine_audit(struct engine *e, engine_finding_fn tell, void *ud,

@@ -7,7 +7,7 @@
  *  2. Names, unique keys and effects of jobs that are lost go; live jobs get
  *     theirs back.
  *  3. Finished jobs (`past`) are named by the rows that list them (`index`),
- * and these name no others.
+ *     and these name no others.
  *  4. Counters of queues and owners are set to what was found, those of
  *     finished jobs (`done`) to the ids in the rows that list them.
  *

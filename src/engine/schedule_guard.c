@@ -213,47 +213,78 @@ void schedule_guard(struct engine *e, struct now now)
 
 /* --- invariants ---------------------------------------------------------- */
 
+static enum err judge_live(struct engine *e, const struct schedule *s,
+                           const struct id *id, struct errbuf *err)
+{
+    struct buf live = {0};
+    struct key k;
+    struct slice row;
+    struct id job;
+    enum err rc =
+        live_jobs_of(e, NULL, id, SLICE_EMPTY, UINT32_MAX, &live, err);
+    if (rc == ERR_OK && live.len / ID_LEN != s->st.live)
+        rc = err_set(
+            err, ERR_INTERNAL, "schedule %.*s counts %u live jobs, not %zu",
+            SLICE_FMT(s->set.name), (unsigned)s->st.live, live.len / ID_LEN);
+    for (size_t j = 0; rc == ERR_OK && j < live.len; j += ID_LEN) {
+        memcpy(job.bytes, live.data + j, ID_LEN);
+        rc = store_get(e->store, NULL, FAMILY_JOBS, key_job(&k, &job), &row,
+                       err);
+        if (rc == ERR_NOTFOUND)
+            rc = err_set(err, ERR_INTERNAL,
+                         "schedule %.*s counts a job that has ended",
+                         SLICE_FMT(s->set.name));
+    }
+    buf_release(&live);
+    return rc;
+}
+
+static enum err judge_one(struct engine *e, const struct id *id,
+                          struct errbuf *err)
+{
+    struct schedule s = {0};
+    enum err rc = schedule_load_state(e, NULL, id, &s, err);
+    if (rc == ERR_OK && s.st.paused != PAUSED_DELETED)
+        rc = schedule_load(e, NULL, id, &s, err);
+    else if (rc == ERR_OK && s.st.live == 0)
+        rc =
+            err_set(err, ERR_INTERNAL, "a deleted schedule has left its state");
+    if (rc == ERR_OK && s.st.next_ms > 0) {
+        rc = due_exists(e, NULL, s.st.due_ms, DUE_SCHEDULE, id, err);
+        if (rc == ERR_NOTFOUND)
+            rc = err_set(err, ERR_INTERNAL, "schedule %.*s has no alarm",
+                         SLICE_FMT(s.set.name));
+    }
+    if (rc == ERR_OK)
+        rc = judge_live(e, &s, id, err);
+    schedule_release(&s);
+    store_forget_reads(e->store);
+    return rc;
+}
+
+#define CHECK_ROWS 1024
+
 enum err schedules_check(struct engine *e, struct errbuf *err)
 {
     struct buf ids = {0};
-    struct key from, to, k;
-    struct slice row;
-    key_prefix_named(&from, NAMED_SCHEDULE_STATE);
-    enum err rc = store_scan(e->store, NULL, FAMILY_NAMED, key_slice(&from),
-                             key_after(&to, key_slice(&from)), SIZE_MAX,
-                             note_id, &ids, err);
-    for (size_t at = 0; rc == ERR_OK && at < ids.len; at += ID_LEN) {
-        struct schedule s = {0};
-        struct buf live = {0};
+    struct key from, to;
+    size_t rows = CHECK_ROWS;
+    enum err rc = ERR_OK;
+    key_after(&to, key_prefix_named(&from, NAMED_SCHEDULE_STATE));
+    while (rc == ERR_OK && rows == CHECK_ROWS) {
         struct id id;
-        memcpy(id.bytes, ids.data + at, ID_LEN);
-        rc = schedule_load_state(e, NULL, &id, &s, err);
-        if (rc == ERR_OK && s.st.paused != PAUSED_DELETED)
-            rc = schedule_load(e, NULL, &id, &s, err);
-        else if (rc == ERR_OK && s.st.live == 0)
-            rc = err_set(err, ERR_INTERNAL,
-                         "a deleted schedule has left its state");
-        if (rc == ERR_OK && s.st.next_ms > 0 &&
-            due_exists(e, NULL, s.st.due_ms, DUE_SCHEDULE, &id, err) != ERR_OK)
-            rc = err_set(err, ERR_INTERNAL, "schedule %.*s has no alarm",
-                         SLICE_FMT(s.set.name));
-        if (rc == ERR_OK)
-            rc =
-                live_jobs_of(e, NULL, &id, SLICE_EMPTY, UINT32_MAX, &live, err);
-        if (rc == ERR_OK && live.len / ID_LEN != s.st.live)
-            rc = err_set(
-                err, ERR_INTERNAL, "schedule %.*s counts %u live jobs, not %zu",
-                SLICE_FMT(s.set.name), (unsigned)s.st.live, live.len / ID_LEN);
-        for (size_t j = 0; rc == ERR_OK && j < live.len; j += ID_LEN) {
-            memcpy(id.bytes, live.data + j, ID_LEN);
-            if (store_get(e->store, NULL, FAMILY_JOBS, key_job(&k, &id), &row,
-                          err) != ERR_OK)
-                rc = err_set(err, ERR_INTERNAL,
-                             "schedule %.*s counts a job that has ended",
-                             SLICE_FMT(s.set.name));
+        buf_clear(&ids);
+        rc = store_scan(e->store, NULL, FAMILY_NAMED, key_slice(&from),
+                        key_slice(&to), CHECK_ROWS, note_id, &ids, err);
+        rows = ids.len / ID_LEN;
+        for (size_t i = 0; rc == ERR_OK && i < rows; i++) {
+            memcpy(id.bytes, ids.data + i * ID_LEN, ID_LEN);
+            rc = judge_one(e, &id, err);
         }
-        buf_release(&live);
-        schedule_release(&s);
+        struct key last;
+        if (rc == ERR_OK && rows > 0)
+            key_next(&from,
+                     key_named(&last, NAMED_SCHEDULE_STATE, id_slice(&id)));
     }
     buf_release(&ids);
     return rc;

@@ -346,7 +346,7 @@ enum err offline_copy(const char *from, const char *to, struct errbuf *e)
         rc = copy_dir(a, b, e);
     }
     if (rc == ERR_OK)
-        rc = rocks_mark(to, e);
+        rc = rocks_mark_like(to, from, e); /* for who wrote it, too */
     if (rc != ERR_OK)
         rocks_discard(to);
     return rc;

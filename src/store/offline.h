@@ -48,7 +48,10 @@ MUST_USE enum err offline_rows(struct offline *o, enum family f,
  * of that as the log has behind the base, which has a bound (ROCKS_FLUSH_BYTES
  * and the overlay's). Close it with store_abandon(), before `o`.
  *
- * Errors: those of store_open() and store_load_step(). */
+ * offline_verify() must have found it good: that the log reaches the base is
+ * not asked again.
+ *
+ * Errors: those of log_verify() and store_load_step(). */
 MUST_USE enum err offline_look(struct store **out, struct offline *o,
                                struct errbuf *e);
 

@@ -24,9 +24,9 @@
  *     bytes  struct slice     varint length, then the bytes
  *
  * Rules for ever: a released list never changes; a new field makes the next
- * version, which RECORD2() declares with the list of its predecessor (RECORD3()
- * with those of both). We write the newest version and read all. A field that
- * the old list lacks is zero.
+ * version, which RECORD2() declares with the list of its predecessor. We write
+ * the newest version and read all. A field that the old list lacks is zero. Of
+ * RECORD4_CUT() the zero fields at the end are left out from version 4 on.
  *
  * Invariants:
  *  1. decode() accepts exactly what encode() writes: every byte is used,

@@ -228,6 +228,9 @@ MUST_USE enum err rocks_lock(const char *dir, int *lock_fd, struct errbuf *e);
 MUST_USE enum err rocks_may_salvage(const char *dir, struct errbuf *e);
 /* Write <dir>/belfry. */
 MUST_USE enum err rocks_mark(const char *dir, struct errbuf *e);
+/* As <other>/belfry says. */
+MUST_USE enum err rocks_mark_like(const char *dir, const char *other,
+                                  struct errbuf *e);
 /* Before rows of the newest format are written into data of an older one. */
 MUST_USE enum err rocks_raise(const char *dir, struct errbuf *e);
 

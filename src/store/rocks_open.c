@@ -451,16 +451,33 @@ static enum err read_marker(const char *dir, struct buf *text, struct errbuf *e)
     return file_read(path, 4096, text, e);
 }
 
-enum err rocks_mark(const char *dir, struct errbuf *e)
+static enum err write_marker(const char *dir, struct slice text,
+                             struct errbuf *e)
 {
-    char path[ROCKS_PATH_MAX + 16], text[64];
-    snprintf(text, sizeof(text), MARKER "%d\n", STORE_FORMAT);
+    char path[ROCKS_PATH_MAX + 16];
     snprintf(path, sizeof(path), "%s/belfry", dir);
     /* First, because who finds the marker does not do it again. */
     enum err rc = file_sync_dir_of(dir, e);
     /* A start that is killed must not leave half a marker, which the next one
      * would refuse. */
-    return rc == ERR_OK ? file_replace(path, slice_str(text), e) : rc;
+    return rc == ERR_OK ? file_replace(path, text, e) : rc;
+}
+
+enum err rocks_mark(const char *dir, struct errbuf *e)
+{
+    char text[64];
+    snprintf(text, sizeof(text), MARKER "%d\n", STORE_FORMAT);
+    return write_marker(dir, slice_str(text), e);
+}
+
+enum err rocks_mark_like(const char *dir, const char *other, struct errbuf *e)
+{
+    struct buf text = {0};
+    enum err rc = read_marker(other, &text, e);
+    if (rc == ERR_OK)
+        rc = write_marker(dir, buf_slice(&text), e);
+    buf_release(&text);
+    return rc;
 }
 
 /* Data without a marker is somebody else's, or a backup or a copy that was cut

@@ -633,6 +633,25 @@ static void data_of_another_format_are_not_salvaged(void **state)
     assert_int_equal(get(p, 1), 1);
 }
 
+/* Whoever goes back to the program before can read what is restored. */
+static void a_copy_has_the_format_of_what_was_copied(void **state)
+{
+    struct place *p = *state;
+    struct buf text = {0};
+    struct errbuf e;
+    char to[128], path[160];
+    load(p);
+    put(p, 1, 1, true);
+    store_close(&p->s);
+    write_marker(p->dir, "belfry data, format 3\n");
+    snprintf(to, sizeof(to), "%s/copy", p->dir);
+    assert_int_equal(offline_copy(p->dir, to, &e), ERR_OK);
+    snprintf(path, sizeof(path), "%s/belfry", to);
+    assert_int_equal(file_read(path, 100, &text, &e), ERR_OK);
+    assert_string_equal(buf_cstr(&text), "belfry data, format 3\n");
+    buf_release(&text);
+}
+
 /* Its bytes are as they were written, and say nothing. */
 static void an_entry_that_cannot_be_read_is_named(void **state)
 {
@@ -832,6 +851,7 @@ int main(void)
         TEST(a_log_that_ends_before_an_unsure_base_is_refused),
         TEST(what_was_salvaged_can_be_salvaged_again),
         TEST(data_of_another_format_are_not_salvaged),
+        TEST(a_copy_has_the_format_of_what_was_copied),
         TEST(an_entry_that_cannot_be_read_is_named),
         TEST(a_salvage_that_was_cut_short_keeps_its_new_base),
         TEST(a_salvage_that_was_cut_short_keeps_its_new_log),
