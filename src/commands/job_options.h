@@ -27,7 +27,7 @@
     {"TIMEOUT", OPT(MS, o.timeout_ms), "an execution that runs longer has failed", .value = "d", .min = 1}, \
     {"EXPECT", OPT(MS, o.expect_ms), "an execution that runs longer is reported", .value = "d", .min = 1}, \
     {"SLA", OPT(ENUM, o.sla), "what passing EXPECT means", .value = "policy", .words = sla_list}, \
-    {"EXPIRES", OPT(MS, o.expires_ms), "if it was not started by then it expires", .value = "d", .min = 1}, \
+    {"EXPIRES", OPT(MS, o.expires_ms), "it expires if it does not run then and no execution failed or crashed before", .value = "d", .min = 1}, \
     {"DEADLINE", OPT(MS, o.deadline_ms), "if it has not ended by then it expires", .value = "d", .min = 1}, \
     {"KEEP", OPT(MS, o.keep_ms), "how long it is kept when finished; 0: not at all", .value = "d"}
 

@@ -115,6 +115,11 @@ void due_del(struct engine *e, uint64_t at_ms, enum due_kind kind,
     store_del(e->store, FAMILY_DUE, due_key(&k, order, id));
 }
 
+bool due_waits(const struct engine *e, const struct due *d)
+{
+    return window_find(&e->due, due_order(d->at_ms, d->kind), &d->id) != NULL;
+}
+
 enum err due_exists(struct engine *e, struct gather *g, uint64_t at_ms,
                     enum due_kind kind, const struct id *id, struct errbuf *err)
 {

@@ -20,6 +20,8 @@ struct id due_name_id(struct slice name);
 void due_put(struct engine *e, const struct due *d, bool fresh);
 void due_del(struct engine *e, uint64_t at_ms, enum due_kind kind,
              const struct id *id);
+/* Is it there for certain? It may be even if not: on disk only. */
+bool due_waits(const struct engine *e, const struct due *d);
 /* Work off what is due, at most `ops`; returns true if there is more. */
 bool due_step(struct engine *e, struct now now, uint32_t ops);
 /* Do schedules wait for the disk? */

@@ -62,7 +62,8 @@ void due_rows_del(struct engine *e, const struct job *j);
 /* Its start deadline and total deadline, as `m` has them. */
 void due_rows_put(struct engine *e, const struct job *j,
                   const struct rec_more *m);
-/* Its lease ends uncounted; call it before the job has its new place. */
+/* Its lease ends uncounted, and its start deadline goes on to hold unless it is
+ * met; call it before the job has its new place. */
 void expiry_again(struct engine *e, const struct job *j);
 
 /* --- settle.c: what else happens then ------------------------------------- */

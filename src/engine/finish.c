@@ -355,9 +355,9 @@ void due_rows_del(struct engine *e, const struct job *j)
         due_del(e, m.cancel_at_ms, DUE_CANCEL, &j->id);
 }
 
-/* A start deadline that passed while somebody seemed to have the job found it
- * started: its timer rings again. Also one that is still to come, because the
- * clock may have been set back after it rang. */
+/* The timer may have rung while somebody seemed to have the job: it rings
+ * again. Also one that is still to come, because the clock may have been set
+ * back. */
 void expiry_again(struct engine *e, const struct job *j)
 {
     struct rec_more m;
@@ -365,8 +365,8 @@ void expiry_again(struct engine *e, const struct job *j)
         return;
     job_more(j, &m);
     struct due d = {.at_ms = m.expires_at_ms, .kind = DUE_EXPIRES, .id = j->id};
-    due_del(e, d.at_ms, d.kind, &d.id); /* it may not have come round yet */
-    due_put(e, &d, false);
+    if (!due_waits(e, &d))
+        due_put(e, &d, false);
 }
 
 /* Keys, due rows and edges that only a live job has. */
@@ -658,6 +658,8 @@ void execution_released(struct engine *e, struct job *j, enum verb verb,
     report(e, verb == VERB_SNOOZE ? EVENT_JOB_SNOOZED : EVENT_JOB_RELEASED, j,
            now, since(j->started_ms, now), SLICE_EMPTY);
     settle_attempt(e, j, &o, now);
+    if ((j->flags & JOBF_EXPIRES) != 0 && m.expires_at_ms <= now.wall_ms)
+        j->flags |= JOBF_BEGUN;
     expiry_again(e, j);
     if (delay_ms == 0)
         come_back(e, j, &m, JOB_READY, 0, DUEF_OLD_PLACE, now);

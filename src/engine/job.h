@@ -181,11 +181,11 @@ static inline uint32_t job_attempt(const struct job *j)
     return j->failures + j->crashes + 1;
 }
 
-/* Has an execution ended that counts, since it was added or taken back? One
- * that was released, snoozed or undone was no start. */
+/* Is its start deadline met, since it was added or taken back? By an execution
+ * that counts, or by one that was released or snoozed only after that time. */
 static inline bool job_tried(const struct job *j)
 {
-    return job_attempt(j) > 1;
+    return job_attempt(j) > 1 || (j->flags & JOBF_BEGUN) != 0;
 }
 
 #endif

@@ -97,6 +97,7 @@ enum job_flag {
     JOBF_OWNED = 1 << 14,    /* has an owner */
     JOBF_SCHEDULE = 1 << 15, /* made by a schedule */
     JOBF_CANCEL = 1 << 16,   /* has a due row DUE_CANCEL */
+    JOBF_BEGUN = 1 << 17,    /* it ran when its EXPIRES was over: that is met */
 };
 
 enum run_flag {

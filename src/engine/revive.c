@@ -353,7 +353,8 @@ static void renew(struct engine *e, struct kept *k, const struct lane *l,
         m->error = k->x.error;
         m->error_type = k->x.error_type;
     }
-    r->flags &= ~(uint32_t)(JOBF_CANCEL | JOBF_UNIQUE | JOBF_RESERVED);
+    r->flags &=
+        ~(uint32_t)(JOBF_CANCEL | JOBF_UNIQUE | JOBF_RESERVED | JOBF_BEGUN);
     r->flags |= JOBF_MOVED | (wants_unique(k) ? JOBF_UNIQUE : 0);
     r->state = JOB_READY;
     r->failures = r->crashes = 0;

@@ -128,7 +128,7 @@ static void change_more(const struct engine *e, struct change *c,
     if (option_given(o, JOPT_EXPIRES)) {
         m->expires_ms = o->expires_ms;
         m->expires_at_ms = now.wall_ms + o->expires_ms;
-        c->r.flags |= JOBF_EXPIRES;
+        c->r.flags = (c->r.flags | JOBF_EXPIRES) & ~(uint32_t)JOBF_BEGUN;
     }
     if (option_given(o, JOPT_DEADLINE)) {
         m->deadline_ms = o->deadline_ms;

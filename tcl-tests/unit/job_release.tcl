@@ -10,13 +10,22 @@ start_server {tags {jobs}} {
         assert_equal OK [r job.ack [dict get $job token]]
         assert_error "FINISHED *" {r job.ack $token}
     }
-    test {a job that was given back was not started, and EXPIRES holds} {
+    test {a job that was given back before it was to be started expires} {
         foreach end {{job.release} {job.nack SNOOZE 1h}} {
+            set id [r job.add early x EXPIRES 300ms]
+            set token [lease_token early]
+            r [lindex $end 0] $token {*}[lrange $end 1 end]
+            wait_for {[r job.state $id] eq "expired"}
+        }
+    }
+    test {a job that ran then does not expire when it is given back} {
+        foreach end {{job.release} {job.nack SNOOZE 1ms}} {
             set id [r job.add late x EXPIRES 100ms]
             set token [lease_token late]
             wait_for {[dict get [r job.get $id] expires_ms] < [clock milliseconds]}
             r [lindex $end 0] $token {*}[lrange $end 1 end]
-            wait_for {[r job.state $id] eq "expired"}
+            wait_for {[r job.state $id] eq "ready"}
+            r job.ack [lease_token late]
         }
     }
     test {ALSO gives many back} {

@@ -157,7 +157,9 @@ void model_end(struct model *m, struct mjob *j, enum mstate state, uint8_t verb,
 {
     model_become(m, j, state);
     j->cancelling = false;
-    j->tried |= verb != 'r'; /* what is given back was no start */
+    j->tried |= verb != 'r';
+    if (j->expires_at_ms <= now.wall_ms)
+        j->expires_at_ms = 0; /* it ran by then: it is in time for good */
     j->ended = j->delivery;
     j->ended_by = verb;
     j->finished_ms = now.wall_ms;

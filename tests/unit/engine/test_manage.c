@@ -478,6 +478,31 @@ static void new_deadlines_take_the_place_of_the_old_ones(void **state)
     assert_int_equal(rig_state(r, id), JOB_EXPIRED);
 }
 
+static void
+a_start_deadline_that_was_met_begins_anew_if_somebody_says_so(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(EXPIRES), .expires_ms = 1000};
+    for (int retry = 0; retry < 2; retry++) {
+        struct id id = rig_add(r, "q", "x", &o).id;
+        assert_int_equal(rig_lease(r, "q", 1), 1);
+        rig_pass(r, 1000);
+        assert_int_equal(rig_release(r, r->token[0]), ERR_OK);
+        rig_pass(r, 1000);
+        assert_int_equal(rig_state(r, id), JOB_READY);
+        if (retry) {
+            assert_int_equal(manage(r, MANAGE_CANCEL, id), ERR_OK);
+            assert_int_equal(manage(r, MANAGE_RETRY, id), ERR_OK);
+        } else {
+            assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
+        }
+        rig_pass(r, 999);
+        assert_int_equal(rig_state(r, id), JOB_READY);
+        rig_pass(r, 1);
+        assert_int_equal(rig_state(r, id), JOB_EXPIRED);
+    }
+}
+
 static void what_cannot_be_changed_is_named(void **state)
 {
     struct rig *r = *state;
@@ -661,6 +686,7 @@ int main(void)
         T(a_change_that_waits_for_a_payload_makes_no_handler),
         T(a_job_is_put_off_and_brought_forward),
         T(new_deadlines_take_the_place_of_the_old_ones),
+        T(a_start_deadline_that_was_met_begins_anew_if_somebody_says_so),
         T(what_cannot_be_changed_is_named),
         T(words_that_name_no_job_are_refused_one_by_one),
         T(a_list_is_cut_where_its_time_ends),
