@@ -100,6 +100,8 @@ void wait_job_ended(struct engine *e, const struct id *id,
                     enum job_state state);
 /* Does a call wait with this IDEMPOTENCY key that asks for something else? */
 bool wait_differs(const struct engine *e, const struct lease_params *p);
+/* A request with this IDEMPOTENCY key got jobs. */
+void wait_served(struct engine *e, struct slice key);
 /* Does it stand in line, anywhere? Looks at all who do. */
 bool wait_worker(const struct engine *e, struct slice name);
 void waits_init(struct engine *e);

@@ -306,6 +306,7 @@ static void remember_request(struct engine *e, const struct lease_params *p,
     rec_lease_reply_encode(&r, idem_put(e, KEY_LEASE, p->idempotency,
                                         idem_until(e, now),
                                         rec_lease_reply_size(&r)));
+    wait_served(e, p->idempotency);
 }
 
 /* --- the operation ------------------------------------------------------- */

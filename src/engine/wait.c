@@ -13,7 +13,8 @@
  * Calls that wait with one IDEMPOTENCY key all make the same request: another
  * one is refused before it comes here (wait_differs()). The newest has the
  * place in line; those before it only wait for their time to be over, and get
- * the same answer then.
+ * the same answer then. If it leaves without jobs the newest of the others
+ * takes its place.
  */
 #include "engine/core.h"
 
@@ -48,8 +49,9 @@ struct wait {
 struct key_wait {
     struct map_node by_key;
     struct slice key;
-    uint64_t request; /* lease_request() */
-    struct list waits;
+    uint64_t request;  /* lease_request() */
+    bool served;       /* since the last of them stood in line */
+    struct list waits; /* the oldest first */
 };
 
 struct job_wait {
@@ -240,6 +242,8 @@ static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
     return wait;
 }
 
+/* --- calls with one key -------------------------------------------------- */
+
 static struct key_wait *key_wait_find(const struct engine *e, struct slice key)
 {
     struct map_node *n = map_get(&e->key_waits, hash64(key), &key);
@@ -251,6 +255,29 @@ bool wait_differs(const struct engine *e, const struct lease_params *p)
     const struct key_wait *kw =
         e->key_waits.len == 0 ? NULL : key_wait_find(e, p->idempotency);
     return kw != NULL && kw->request != lease_request(p);
+}
+
+void wait_served(struct engine *e, struct slice key)
+{
+    struct key_wait *kw = e->key_waits.len == 0 ? NULL : key_wait_find(e, key);
+    if (kw != NULL)
+        kw->served = true;
+}
+
+static void stand_in_lines(struct wait *w)
+{
+    w->woken = false;
+    if (w->key != NULL)
+        w->key->served = false;
+    for (uint32_t i = 0; i < w->spots_n; i++)
+        if (w->spots[i].queue != NULL)
+            stand(&w->spots[i]);
+}
+
+/* Does it stand in line, or will it when it finds nothing? */
+static bool has_place(const struct wait *w)
+{
+    return w->woken || list_linked(&w->spots[0].in);
 }
 
 /* A repeated request takes over the turn of the one whose caller is gone. */
@@ -290,7 +317,14 @@ static void leave_key(struct engine *e, struct wait *w)
     if (list_empty(&kw->waits)) {
         map_remove(&e->key_waits, &kw->by_key);
         mem_free(kw);
+        return;
     }
+    struct wait *last = CONTAINER_OF(kw->waits.prev, struct wait, of_key);
+    if (kw->served || has_place(last))
+        return;
+    if (w->turn < last->turn)
+        last->turn = w->turn;
+    stand_in_lines(last);
 }
 
 bool engine_wait_lease(struct engine *e, struct waiter *w,
@@ -322,10 +356,7 @@ bool engine_wait_lease(struct engine *e, struct waiter *w,
     } else {
         hand_on(e, wait, wait->turn);
     }
-    wait->woken = false;
-    for (uint32_t i = 0; i < wait->spots_n; i++)
-        if (wait->spots[i].queue != NULL)
-            stand(&wait->spots[i]);
+    stand_in_lines(wait);
     return true;
 }
 
@@ -407,6 +438,7 @@ void engine_unwait(struct engine *e, struct waiter *w)
         return;
     w->engine_private = NULL;
     leave_lines(e, wait);
+    leave_key(e, wait); /* before: the wake-up is for who stands there now */
     if (wait->woken && !wait->for_jobs)
         hand_on(e, wait, 0);
     for (uint32_t i = 0; i < wait->spots_n; i++) {
@@ -416,7 +448,6 @@ void engine_unwait(struct engine *e, struct waiter *w)
         q->wanted--;
         queue_unwanted(e, q);
     }
-    leave_key(e, wait);
     mem_free(wait);
     e->waiters_n--;
 }

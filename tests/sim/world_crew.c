@@ -83,6 +83,36 @@ static void undo(struct world *w, struct op *op)
     }
 }
 
+/* Who else waits for what `op` asked for, and came last; NULL: nobody. */
+static struct op *newest_alike(const struct world *w, const struct op *op)
+{
+    const struct list *all[] = {&w->waiting, &w->woken, &w->fetching};
+    struct op *newest = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        LIST_FOR (it, all[i]) {
+            struct op *other = CONTAINER_OF(it, struct op, in);
+            if (other != op && other->turn > 0 &&
+                other->request == op->request &&
+                (newest == NULL || newest->came < other->came))
+                newest = other;
+        }
+    return newest;
+}
+
+/* It leaves. Without jobs, the newest of those who lost their place by asking
+ * the same before has its place. */
+static void unwait(struct world *w, struct op *op)
+{
+    struct op *newest = op->request == 0 ? NULL : newest_alike(w, op);
+    if (newest != NULL && newest->passed_on && !op->served) {
+        trace(w, "  line %u has its place back", newest->line);
+        newest->passed_on = false;
+        if (op->turn < newest->turn)
+            newest->turn = op->turn;
+    }
+    engine_unwait(w->engine, &op->waiter);
+}
+
 /* The server notices that the client is gone. */
 static void close_line(struct world *w, uint32_t line)
 {
@@ -91,7 +121,7 @@ static void close_line(struct world *w, uint32_t line)
     trace(w, "  client %llu is gone", (unsigned long long)l->id);
     if (op != NULL) {
         if (op->waiter.engine_private != NULL)
-            engine_unwait(w->engine, &op->waiter);
+            unwait(w, op);
         if (op->done) /* and its reply has not left */
             undo(w, op);
         world_op_free(w, op);
@@ -343,11 +373,25 @@ static bool is_refused(const struct world *w, const struct op *op)
     return crew_differs(w->crew, w->model, op->request, op->variant);
 }
 
+/* With it all are served who asked the same. */
+static void serve(struct world *w, struct op *op, bool served)
+{
+    const struct list *all[] = {&w->waiting, &w->woken, &w->fetching};
+    op->served = served;
+    for (size_t i = 0; op->request > 0 && i < ARRAY_LEN(all); i++)
+        LIST_FOR (it, all[i]) {
+            struct op *other = CONTAINER_OF(it, struct op, in);
+            if (other->request == op->request)
+                other->served = served;
+        }
+}
+
 static void stand(struct world *w, struct op *op)
 {
     bool first = op->turn == 0; /* or it keeps its own */
     if (first)
-        op->turn = ++w->crew_world->turns;
+        op->turn = op->came = ++w->crew_world->turns;
+    serve(w, op, false);
     if (first && op->request != 0)
         take_over(w, op);
     op->left_line = false;
@@ -414,8 +458,10 @@ enum err crew_ask(struct world *w, struct op *op, struct lease_params *p,
         stand(w, op);
         return ERR_BUSY;
     }
+    if (rc == ERR_OK)
+        serve(w, op, true);
     if (op->waiter.engine_private != NULL)
-        engine_unwait(w->engine, &op->waiter);
+        unwait(w, op);
     return rc == ERR_MISMATCH ? ERR_EMPTY : rc; /* it was judged */
 }
 

@@ -104,9 +104,10 @@ struct op {
     uint64_t block_ms, deadline_ms;
     struct waiter waiter;
     struct list *woken;
-    uint64_t turn;
+    uint64_t turn, came; /* came: its turn before it took over another's */
     bool in_line, passed_on;
     bool left_line; /* the engine woke it since it stood */
+    bool served;    /* a request with its key was, since one of them stood */
     /* of who waits for jobs to end, see world_waits.c */
     bool any;
     enum job_state states[KEYS_JOBS]; /* as they were when it asked */

@@ -681,6 +681,42 @@ static void a_call_that_waits_keeps_its_key_from_other_requests(void **state)
     assert_int_equal(rig_lease_with(r, &other), ERR_OK);
 }
 
+static void a_call_is_in_line_again_when_its_repetition_leaves(void **state)
+{
+    struct rig *r = *state;
+    struct slice q = SLICE_LIT("q");
+    struct lease_params p = {.queues = &q, .queues_n = 1, .count = 1};
+    struct lease_params keyed = p;
+    keyed.idempotency = SLICE_LIT("k");
+    struct caller first = {.waiter.wake = wake}, second = first, third = first;
+    struct caller behind = first;
+    assert_true(engine_wait_lease(r->engine, &first.waiter, &keyed));
+    assert_true(engine_wait_lease(r->engine, &behind.waiter, &p));
+    assert_true(engine_wait_lease(r->engine, &second.waiter, &keyed));
+    assert_true(engine_wait_lease(r->engine, &third.waiter, &keyed));
+    /* One leaves from the line, one after it was woken. */
+    engine_unwait(r->engine, &third.waiter);
+    rig_add(r, "q", "x", NULL);
+    assert_int_equal(second.woken, 1);
+    engine_unwait(r->engine, &second.waiter);
+    assert_int_equal(first.woken, 1);
+    assert_int_equal(behind.woken, 0);
+    assert_int_equal(engine_check(r->engine, &r->err), ERR_OK);
+    assert_int_equal(rig_lease_with(r, &p), ERR_OK); /* who was quicker */
+    assert_true(engine_wait_lease(r->engine, &first.waiter, &keyed));
+    assert_true(engine_wait_lease(r->engine, &second.waiter, &keyed));
+    rig_add(r, "q", "y", NULL);
+    assert_int_equal(second.woken, 2);
+    assert_int_equal(rig_lease_with(r, &keyed), ERR_OK);
+    engine_unwait(r->engine, &second.waiter);
+    rig_add(r, "q", "z", NULL);
+    assert_int_equal(first.woken, 1); /* the request has its answer */
+    assert_int_equal(behind.woken, 1);
+    assert_int_equal(engine_check(r->engine, &r->err), ERR_OK);
+    engine_unwait(r->engine, &first.waiter);
+    engine_unwait(r->engine, &behind.waiter);
+}
+
 static void words_that_collide_are_named(void **state)
 {
     struct rig *r = *state;
@@ -738,7 +774,7 @@ int main(void)
         TEST(an_undone_lease_keeps_the_key_of_a_waiting_job),
         TEST(a_lease_asked_for_otherwise_is_told_so),
         TEST(a_call_that_waits_keeps_its_key_from_other_requests),
-        TEST(a_name_may_be_that_of_the_job_that_is_replaced),
+        TEST(a_call_is_in_line_again_when_its_repetition_leaves),
         TEST(many_of_one_request_are_not_looked_at_again),
         TEST(words_that_collide_are_named),
     };
