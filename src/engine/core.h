@@ -102,8 +102,9 @@ void wait_job_ended(struct engine *e, const struct id *id,
 bool wait_differs(const struct engine *e, const struct lease_params *p);
 /* A request with this IDEMPOTENCY key got jobs. */
 void wait_served(struct engine *e, struct slice key);
-/* Does it stand in line, anywhere? Looks at all who do. */
-bool wait_worker(const struct engine *e, struct slice name);
+/* Does a call of it wait, or one of its session that names no worker? */
+bool wait_worker(const struct engine *e, struct slice name,
+                 struct slice session);
 void waits_init(struct engine *e);
 void waits_free(struct engine *e);
 

@@ -317,6 +317,7 @@ struct engine {
 
     struct map job_waits; /* waiters for the end of a job */
     struct map key_waits; /* those for a lease, by IDEMPOTENCY key */
+    struct map askers;    /* and by worker or session (wait.c) */
     uint32_t waiters_n;
     uint64_t turns;
 

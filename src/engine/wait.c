@@ -42,6 +42,7 @@ struct wait {
     uint32_t handlers_n, spots_n;
     struct key_wait *key;          /* NULL: it has no key */
     struct list of_key;            /* in key_wait.waits */
+    struct asker *asker;           /* NULL: nobody known */
     struct handler_wish *handlers; /* behind the spots */
     struct spot spots[];
 };
@@ -52,6 +53,18 @@ struct key_wait {
     uint64_t request;  /* lease_request() */
     bool served;       /* since the last of them stood in line */
     struct list waits; /* the oldest first */
+};
+
+/* For whom calls wait, whether or not such a worker is registered. */
+struct who {
+    struct slice name;
+    bool session; /* of the worker that it belongs to */
+};
+
+struct asker {
+    struct map_node by_who;
+    struct who who;
+    uint32_t waits_n;
 };
 
 struct job_wait {
@@ -72,8 +85,16 @@ static bool key_wait_is(const struct map_node *n, const void *key)
                     *(const struct slice *)key);
 }
 
+static bool asker_is(const struct map_node *n, const void *key)
+{
+    const struct who *a = &CONTAINER_OF(n, struct asker, by_who)->who;
+    const struct who *b = key;
+    return a->session == b->session && slice_eq(a->name, b->name);
+}
+
 void waits_init(struct engine *e)
 {
+    map_init(&e->askers, asker_is);
     map_init(&e->job_waits, job_wait_is);
     map_init(&e->key_waits, key_wait_is);
 }
@@ -179,20 +200,6 @@ void wait_wake(struct engine *e, struct queue *q, struct handler *h, uint64_t n)
     wake_behind(e, q, h, n, 0);
 }
 
-bool wait_worker(const struct engine *e, struct slice name)
-{
-    for (uint32_t i = 0; i < e->queues_n; i++) {
-        if (e->queues[i] == NULL)
-            continue;
-        LIST_FOR (it, &e->queues[i]->waiters) {
-            const struct wait *w = CONTAINER_OF(it, struct spot, in)->wait;
-            if (slice_eq(worker_named(e, w->worker, w->session), name))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* The wake-up of `wait` goes to the next whose turn came after `turn`. A queue
  * whose jobs are still being sifted wakes somebody by itself. */
 static void hand_on(struct engine *e, const struct wait *wait, uint64_t turn)
@@ -203,6 +210,47 @@ static void hand_on(struct engine *e, const struct wait *wait, uint64_t turn)
             lane_pick(e, q, NULL, 0) != NULL)
             wake_behind(e, q, NULL, 1, turn);
     }
+}
+
+/* --- who asks ------------------------------------------------------------ */
+
+static struct asker *asker_find(const struct engine *e, const struct who *who)
+{
+    struct map_node *n = who->name.len == 0 || e->askers.len == 0
+                             ? NULL
+                             : map_get(&e->askers, hash64(who->name), who);
+    return n == NULL ? NULL : CONTAINER_OF(n, struct asker, by_who);
+}
+
+bool wait_worker(const struct engine *e, struct slice name,
+                 struct slice session)
+{
+    return asker_find(e, &(struct who){name, false}) != NULL ||
+           asker_find(e, &(struct who){session, true}) != NULL;
+}
+
+static void join_asker(struct engine *e, struct wait *w)
+{
+    struct who who = {w->worker, false};
+    if (who.name.len == 0)
+        who = (struct who){w->session, true};
+    if (who.name.len == 0)
+        return;
+    w->asker = asker_find(e, &who);
+    if (w->asker == NULL) {
+        w->asker = mem_zalloc_named(sizeof(*w->asker), &who.name);
+        w->asker->who = who;
+        map_add(&e->askers, &w->asker->by_who, hash64(who.name));
+    }
+    w->asker->waits_n++;
+}
+
+static void leave_asker(struct engine *e, struct wait *w)
+{
+    if (w->asker == NULL || --w->asker->waits_n > 0)
+        return;
+    map_remove(&e->askers, &w->asker->by_who);
+    mem_free(w->asker);
 }
 
 static struct slice copied(char **to, struct slice s)
@@ -237,6 +285,7 @@ static struct wait *wait_new(struct engine *e, struct waiter *w, uint32_t spots,
         wait->handlers[i].name = copied(&names, p->handlers[i]);
     wait->worker = copied(&names, p->worker);
     wait->session = copied(&names, p->session);
+    join_asker(e, wait);
     w->engine_private = wait;
     e->waiters_n++;
     return wait;
@@ -439,6 +488,7 @@ void engine_unwait(struct engine *e, struct waiter *w)
     w->engine_private = NULL;
     leave_lines(e, wait);
     leave_key(e, wait); /* before: the wake-up is for who stands there now */
+    leave_asker(e, wait);
     if (wait->woken && !wait->for_jobs)
         hand_on(e, wait, 0);
     for (uint32_t i = 0; i < wait->spots_n; i++) {
@@ -489,11 +539,20 @@ static void free_key_wait(struct map_node *n, void *ud)
     mem_free(CONTAINER_OF(n, struct key_wait, by_key));
 }
 
+static void free_asker(struct map_node *n, void *ud)
+{
+    struct engine *e = ud;
+    map_remove(&e->askers, n);
+    mem_free(CONTAINER_OF(n, struct asker, by_who));
+}
+
 /* Waiters leave before the engine goes; lines may be left over in tests. */
 void waits_free(struct engine *e)
 {
     map_each(&e->job_waits, free_job_wait, e);
     map_each(&e->key_waits, free_key_wait, e);
+    map_each(&e->askers, free_asker, e);
     map_release(&e->job_waits);
     map_release(&e->key_waits);
+    map_release(&e->askers);
 }

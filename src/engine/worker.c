@@ -309,6 +309,12 @@ uint64_t worker_next_ms(const struct engine *e)
     return w->seen_mono_ms + e->config.worker_forget_ms;
 }
 
+static bool waits(const struct engine *e, const struct worker *w)
+{
+    return wait_worker(e, w->name,
+                       w->has_session ? w->set.session : SLICE_EMPTY);
+}
+
 bool worker_step(struct engine *e, struct now now, uint32_t ops)
 {
     while (worker_next_ms(e) <= now.mono_ms) {
@@ -317,8 +323,7 @@ bool worker_step(struct engine *e, struct now now, uint32_t ops)
         if (ops-- == 0)
             return true;
         /* Forgotten, it would get jobs again. */
-        if (w->set.draining != 0 &&
-            (w->leases_n > 0 || wait_worker(e, w->name)))
+        if (w->set.draining != 0 && (w->leases_n > 0 || waits(e, w)))
             worker_seen(e, w, now);
         else
             forget(e, w, now);

@@ -275,6 +275,37 @@ static void a_draining_worker_that_asks_or_works_is_not_forgotten(void **state)
     assert_int_equal(view(r, "b", &v), ERR_NOTFOUND);
 }
 
+static void a_draining_worker_may_wait_for_what_never_had_a_job(void **state)
+{
+    struct rig *r = *state;
+    struct worker_view v;
+    struct slice q = SLICE_LIT("empty");
+    struct lease_params p = {.queues = &q, .queues_n = 1, .count = 1};
+    struct note named = {.w = {.wake = noted}}, again = named, other = named;
+    beat(r, "a");
+    beat_in(r, "b", "s");
+    drain(r, "a", true);
+    drain(r, "b", true);
+    p.worker = SLICE_LIT("a");
+    assert_true(engine_wait_lease(r->engine, &named.w, &p));
+    assert_true(engine_wait_lease(r->engine, &again.w, &p));
+    p.worker = SLICE_EMPTY;
+    p.session = SLICE_LIT("s");
+    assert_true(engine_wait_lease(r->engine, &other.w, &p));
+    rig_pass(r, 600000);
+    assert_int_equal(view(r, "a", &v), ERR_OK);
+    assert_int_equal(view(r, "b", &v), ERR_OK);
+    engine_unwait(r->engine, &named.w);
+    beat_in(r, "b", "t"); /* what waits in the old session is not its own */
+    rig_pass(r, 600000);
+    assert_int_equal(view(r, "a", &v), ERR_OK);
+    assert_int_equal(view(r, "b", &v), ERR_NOTFOUND);
+    engine_unwait(r->engine, &again.w);
+    rig_pass(r, 600000);
+    assert_int_equal(view(r, "a", &v), ERR_NOTFOUND);
+    engine_unwait(r->engine, &other.w);
+}
+
 static void a_forgotten_worker_keeps_its_leases(void **state)
 {
     struct rig *r = *state;
@@ -308,6 +339,7 @@ int main(void)
         T(a_session_of_several_is_that_of_the_first_by_name),
         T(a_silent_worker_is_forgotten_and_its_leases_expire),
         T(a_draining_worker_that_asks_or_works_is_not_forgotten),
+        T(a_draining_worker_may_wait_for_what_never_had_a_job),
         T(a_forgotten_worker_keeps_its_leases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
