@@ -174,6 +174,11 @@ enum err engine_check(struct engine *e, struct errbuf *err)
             check_lane(&t, e->lanes[i]);
     if (t.rc == ERR_OK)
         check_limits(&t);
+    const char *bad = workers_check(e);
+    if (bad == NULL)
+        bad = waits_check(e);
+    if (bad != NULL)
+        violated(&t, bad, NULL);
     leases_check(e);
     window_check(&e->due);
     if (t.rc == ERR_OK && rows_of(&t, FAMILY_RUNS) != e->leases.len)

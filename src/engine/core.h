@@ -105,6 +105,8 @@ void wait_served(struct engine *e, struct slice key);
 /* Does a call of it wait, or one of its session that names no worker? */
 bool wait_worker(const struct engine *e, struct slice name,
                  struct slice session);
+/* NULL: all is well. */
+const char *waits_check(struct engine *e);
 void waits_init(struct engine *e);
 void waits_free(struct engine *e);
 

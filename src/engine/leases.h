@@ -86,6 +86,8 @@ struct slice worker_named(const struct engine *e, struct slice name,
                           struct slice session);
 bool worker_draining(const struct engine *e, struct slice name,
                      struct slice session);
+/* NULL: all is well. */
+const char *workers_check(struct engine *e);
 bool worker_step(struct engine *e, struct now now, uint32_t ops);
 uint64_t worker_next_ms(const struct engine *e);
 MUST_USE enum err worker_load_row(struct engine *e, struct slice key,

@@ -525,6 +525,24 @@ void wait_job_ended(struct engine *e, const struct id *id, enum job_state state)
     mem_free(jw);
 }
 
+static void check_key(struct map_node *n, void *ud)
+{
+    const struct key_wait *kw = CONTAINER_OF(n, struct key_wait, by_key);
+    const char **bad = ud;
+    if (list_empty(&kw->waits))
+        *bad = "the key of calls that wait outlived them";
+    else if (!kw->served &&
+             !has_place(CONTAINER_OF(kw->waits.prev, struct wait, of_key)))
+        *bad = "the newest call with a key stands in no line";
+}
+
+const char *waits_check(struct engine *e)
+{
+    const char *bad = NULL;
+    map_each(&e->key_waits, check_key, &bad);
+    return bad;
+}
+
 static void free_job_wait(struct map_node *n, void *ud)
 {
     struct engine *e = ud;

@@ -346,6 +346,32 @@ enum err worker_load_row(struct engine *e, struct slice key, struct slice value,
     return ERR_OK;
 }
 
+struct session_tally {
+    const struct engine *e;
+    uint64_t n;
+    const char *bad;
+};
+
+static void check_one(struct map_node *n, void *ud)
+{
+    const struct worker *w = CONTAINER_OF(n, struct worker, by_name);
+    struct session_tally *t = ud;
+    if (!w->has_session)
+        return;
+    t->n++;
+    if (!w->registered || of_session(t->e, w->set.session) != w)
+        t->bad = "a worker has a session that is not its own";
+}
+
+const char *workers_check(struct engine *e)
+{
+    struct session_tally t = {.e = e};
+    map_each(&e->workers, check_one, &t);
+    if (t.bad == NULL && t.n != e->session_workers.len)
+        t.bad = "a session is of a worker that does not have it";
+    return t.bad;
+}
+
 /* --- looking ------------------------------------------------------------- */
 
 enum err engine_worker(struct engine *e, struct slice name, struct now now,

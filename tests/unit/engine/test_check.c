@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/core.h"
+#include "engine/workers.h"
 
 static const char *verdict(struct rig *r)
 {
@@ -116,6 +117,24 @@ static void slots_that_no_job_reserved_are_found(void **state)
     assert_string_equal(verdict(r), "");
 }
 
+static void sessions_of_no_worker_are_found(void **state)
+{
+    struct rig *r = *state;
+    struct worker_view v;
+    struct beat_params p = {.name = SLICE_LIT("w"), .session = SLICE_LIT("s")};
+    assert_int_equal(engine_worker_beat(r->engine, &p, r->now, &v, &r->err),
+                     ERR_OK);
+    assert_string_equal(verdict(r), "");
+    struct worker *w = worker_make(r->engine, p.name);
+    w->has_session = false;
+    assert_non_null(strstr(verdict(r), "a worker that does not have it"));
+    w->has_session = true;
+    w->registered = false;
+    assert_non_null(strstr(verdict(r), "a session that is not its own"));
+    w->registered = true;
+    assert_string_equal(verdict(r), "");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 int main(void)
@@ -125,6 +144,7 @@ int main(void)
         T(keys_that_a_job_lost_are_found),
         T(times_that_nothing_waits_for_are_found),
         T(slots_that_no_job_reserved_are_found),
+        T(sessions_of_no_worker_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
