@@ -8,10 +8,11 @@
 #include "engine/core.h"
 
 #define SHARES_LOOKED 1000
-#define TURNS_LOOKED 500 /* of a share */
-#define JOBS_LOOKED 5000 /* of all */
-#define LANES_LOOKED 8   /* of a share: handlers, names, older orders */
-#define PARTS_LOOKED 32  /* of a share, most of which may be empty */
+#define TURNS_LOOKED 500   /* of a share */
+#define JOBS_LOOKED 5000   /* of all */
+#define LANES_LOOKED 8     /* of a share: handlers, names, older orders */
+#define PARTS_LOOKED 32    /* of a share, most of which may be empty */
+#define STEPS_LOOKED 50000 /* of the way to all these: strands and parts */
 
 struct turn {
     uint64_t band, at;
@@ -124,18 +125,6 @@ static bool turns_before(struct engine *e, const struct share *s,
     return true;
 }
 
-/* A share has several parts, and is looked at once. */
-static bool is_first_part(const struct part *p)
-{
-    uint32_t n = 0;
-    LIST_FOR (it, &p->share->parts) {
-        const struct part *other = CONTAINER_OF(it, struct part, in_share);
-        if (part_serves(other) || n++ == PARTS_LOOKED)
-            return other == p || n > PARTS_LOOKED;
-    }
-    return false;
-}
-
 bool shares_foretell(struct engine *e, const struct job *j, uint64_t *before)
 {
     const struct queue *q = j->queue;
@@ -150,13 +139,22 @@ bool shares_foretell(struct engine *e, const struct job *j, uint64_t *before)
             return false;
     } while (at != j);
     uint64_t all = own.n - 1, n;
+    uint32_t steps = 0;
+    /* A share has several parts, and is looked at once. */
+    j->lane->part->share->foretold = ++e->foretold;
     LIST_FOR (it, &q->strands) {
         const struct strand *s = CONTAINER_OF(it, struct strand, in_queue);
-        const struct line_node *node = line_next(&s->parts, NULL);
+        const struct line_node *node =
+            s->handler->open ? line_next(&s->parts, NULL) : NULL;
+        if (++steps > STEPS_LOOKED)
+            return false;
         while (node != NULL) {
             const struct part *p = CONTAINER_OF(node, struct part, in_strand);
             bool dead = part_dead(p);
-            if (!dead && p->share != j->lane->part->share && is_first_part(p)) {
+            if (++steps > STEPS_LOOKED)
+                return false;
+            if (!dead && p->share->foretold != e->foretold) {
+                p->share->foretold = e->foretold;
                 if (!turns_before(e, p->share, &own, &n) ||
                     (all += n) > JOBS_LOOKED)
                     return false;

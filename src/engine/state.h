@@ -144,6 +144,7 @@ struct share {
     /* Most have one part only: what part_less() reads lies together. */
     struct part first;
     struct list parts; /* struct part.in_share */
+    uint64_t foretold; /* engine.foretold when it was looked at last */
     struct map_node by_what;
 };
 
@@ -258,6 +259,7 @@ struct engine {
     uint32_t start, counter; /* of ids; start is the e of tokens */
     uint32_t blocks;         /* of the index, since the start */
     uint64_t id_ms;          /* ids never go back */
+    uint64_t foretold;       /* shares_foretell() so often */
     uint64_t arrival_ms;     /* nor do arrivals, by much: arrival_ms() */
 
     struct map queues_by_name, handlers_by_name, owners_by_name;

@@ -305,6 +305,29 @@ a_place_is_at_least_that_where_others_may_not_be_leased(void **state)
     assert_int_equal(why(r, b).place, 1);
 }
 
+/* However many those are, they cost nothing. */
+static void owners_who_are_not_served_leave_places_exact(void **state)
+{
+    struct rig *r = *state;
+    char name[16];
+    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "h%d", i);
+        struct job_options o = {.given = GIVEN(OWNER) | GIVEN(HANDLER),
+                                .owner = SLICE_LIT("a"),
+                                .handler = slice_str(name)};
+        (void)rig_add(r, "q", "x", &o);
+        assert_int_equal(engine_handler_pause(r->engine, slice_str(name), true,
+                                              r->now, &r->err),
+                         ERR_OK);
+    }
+    struct id first = add_for(r, "b"), second = add_for(r, "c");
+    assert_int_equal(why(r, second).place, 2);
+    assert_true(why(r, second).place_exact);
+    assert_int_equal(why(r, first).place, 1);
+    assert_true(why(r, first).place_exact);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +338,7 @@ int main(void)
         T(owners_of_a_fair_queue_are_told_their_turns),
         T(jobs_are_leased_in_the_order_of_their_places),
         T(a_place_is_at_least_that_where_others_may_not_be_leased),
+        T(owners_who_are_not_served_leave_places_exact),
 #undef T
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
