@@ -150,14 +150,24 @@ static enum err types_put(struct buf *to, const char *word,
     return ERR_OK;
 }
 
-/* Everything that the one matches, the other matches too. A star in `inner` as
- * text is matched by a star, which may be any text, or by a question mark. */
+static bool has_any(struct slice s, struct slice of)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (memchr(of.data, s.data[i], of.len) != NULL)
+            return true;
+    return false;
+}
+
+/* Everything that the one matches, the other matches too; false if that is not
+ * plain. A type is matched or not. Where `inner` is a pattern, its special
+ * characters as text must be matched by a star, which may be any text: by
+ * letters and stars alone they are, but for what stands in brackets. */
 static bool pattern_covers(struct slice outer, struct slice inner)
 {
-    return slice_eq(outer, inner) ||
-           (glob_match(outer, inner) &&
-            (memchr(inner.data, '*', inner.len) == NULL ||
-             memchr(outer.data, '?', outer.len) == NULL));
+    bool plain =
+        !has_any(inner, SLICE_LIT("*?[\\")) ||
+        (!has_any(inner, SLICE_LIT("[")) && !has_any(outer, SLICE_LIT("?[\\")));
+    return slice_eq(outer, inner) || (plain && glob_match(outer, inner));
 }
 
 /* What NEVER names is not retried, even if ONLY names it, which may be an

@@ -55,7 +55,9 @@ start_server {tags {handlers}} {
         foreach {a b} {{BACKOFF none} {BASE 5s} {RETRIES 0} {JITTER 5}
                 {EXPECT 5s} {TIMEOUT 1s} {WHILE live} {FOR 1s}
                 {DELAY 1h} {EXPIRES 1h} {NEVER 1 a} {ONLY 1 a}
-                {NEVER 2 x Net*} {ONLY 2 Disk NetTime*}} {
+                {NEVER 2 x Net*} {ONLY 2 Disk NetTime*}
+                {NEVER 1 a?} {ONLY 1 ab} {NEVER 1 [ab]} {ONLY 1 [ab]}
+                {NEVER 1 N*t*} {ONLY 1 Ne?\\*t*}} {
             set text "ERR *[lindex $a 0]*and [lindex $b 0] exclude*"
             assert_error $text {r handler.set pair CLEAR {*}$a {*}$b}
             foreach {one two} [list $a $b $b $a] {
@@ -68,7 +70,11 @@ start_server {tags {handlers}} {
         }
         # Some of ONLY is left, so that NEVER is an exception.
         assert_equal OK [r handler.set pair CLEAR ONLY 1 Net* NEVER 1 NetAuth]
-        assert_equal OK [r handler.set pair CLEAR ONLY 1 a* NEVER 1 a?]
+        foreach {never only} {a? a* [^N]* *Error x\\* x* ???? [ab] *b* [ab]
+                a? a?? ?* [ab]} {
+            assert_equal OK \
+                [r handler.set pair CLEAR NEVER 1 $never ONLY 1 $only]
+        }
     }
     test {what makes no sense is refused by name} {
         assert_error "ERR AT is of one job*" {r handler.set h AT 5}
