@@ -30,8 +30,18 @@ static const struct opt opts[] = {
     {0},
 };
 
-/* A word that was forgotten must not mean every job there is. */
-static enum err which(struct cmd_ctx *c, bool all)
+static bool leaves_some_out(const struct job_filter *f)
+{
+    return f->queue.len > 0 || f->states != 0 || f->handler.len > 0 ||
+           f->owner.len > 0 || f->has_tag || f->key.len > 0 ||
+           f->worker.len > 0 || f->id_prefix.len > 0 ||
+           f->created_from_ms > 0 || f->created_to_ms > 0 ||
+           f->finished_from_ms > 0 || f->finished_to_ms > 0;
+}
+
+/* A word that was forgotten, or a range that is open at both ends, must not
+ * mean every job there is. */
+static enum err which(struct cmd_ctx *c, const struct job_filter *f, bool all)
 {
     const struct opt *o = opts;
     while (strcmp(o->name, "ALL") != 0 && !cmd_given(c, o->name))
@@ -43,6 +53,11 @@ static enum err which(struct cmd_ctx *c, bool all)
     if (!all && !filter)
         return err_set(&c->e, ERR_SYNTAX,
                        "JOB.BULK: say which: give at least one filter, or ALL");
+    if (!all && !leaves_some_out(f))
+        return err_set(&c->e, ERR_SYNTAX,
+                       "JOB.BULK: this %s leaves no job out: give at least one "
+                       "other filter, or ALL",
+                       o->name);
     return ERR_OK;
 }
 
@@ -54,9 +69,9 @@ static enum err bulk_exec(struct cmd_ctx *c)
     if ((unsigned)verb == 0)
         return err_set(&c->e, ERR_SYNTAX,
                        "verb is cancel, runnow, hold, unhold, retry or delete");
-    enum err rc = which(c, a->all);
+    enum err rc = filter_take(c, &a->f, &f);
     if (rc == ERR_OK)
-        rc = filter_take(c, &a->f, &f);
+        rc = which(c, &f, a->all);
     return rc != ERR_OK ? rc : reply_bulk_begun(c, verb, &f, a->dry, a->rate);
 }
 
@@ -64,7 +79,8 @@ const struct command cmd_job_bulk = {
     .name = "JOB.BULK",
     .group = "jobs",
     .summary = "Do a verb with all jobs that fit and are there now, in the "
-               "background. At least one filter says which, or ALL.",
+               "background. At least one filter that leaves some out says "
+               "which, or ALL.",
     .since = "0.1",
     .reply = "the id of a chore: see CHORE.GET",
     .flags = CMD_WRITE,

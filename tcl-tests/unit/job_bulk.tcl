@@ -25,6 +25,17 @@ start_server {tags {jobs}} {
                 r job.bulk {*}$words
             }
         }
+        foreach range {{- +} {0 +}} {
+            assert_error "ERR *CREATED leaves no job out*or ALL" {
+                r job.bulk cancel CREATED {*}$range
+            }
+            assert_error "ERR *CREATED and ALL exclude*" {
+                r job.bulk cancel ALL CREATED {*}$range
+            }
+        }
+        set chore [r job.bulk delete CREATED - + QUEUE other DRYRUN]
+        wait_for {[finished $chore]}
+        assert_equal 2 [dict get [r chore.get $chore] matched]
         assert_error "ERR *QUEUE and ALL exclude*" {r job.bulk hold ALL QUEUE q}
         set chore [r job.bulk delete ALL DRYRUN]
         wait_for {[finished $chore]}
