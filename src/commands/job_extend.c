@@ -11,6 +11,13 @@ struct extend_args {
 };
 #define CMD_ARGS struct extend_args
 
+/* Without a row that can be read it is lost too, but that is not why. */
+static bool says_why(enum err why)
+{
+    return why == ERR_OK || why == ERR_NOTFOUND || why == ERR_FINISHED ||
+           why == ERR_STALE;
+}
+
 /* A token alone that is none is an error; one of many costs the others
  * nothing. */
 static void reply_one(void *ud, uint32_t i, uint64_t left_ms,
@@ -23,7 +30,7 @@ static void reply_one(void *ud, uint32_t i, uint64_t left_ms,
     struct reply *r = t->c->reply;
     if (t->total == 1)
         reply_array(r, 1);
-    if (t->total == 1 && why == ERR_SYNTAX)
+    if (t->total == 1 && !says_why(why))
         t->first = why;
     reply_map(r, 4);
     reply_field_str(r, "token", t->tokens[i]);
@@ -67,8 +74,9 @@ const struct command cmd_job_extend = {
     .since = "0.1",
     .reply = "an array of objects; order is continue, cancel (stop and end the "
              "lease) or lost (somebody else may have the job); error is null, "
-             "or why it is lost: NOTFOUND, FINISHED, STALE, or ERR for what is "
-             "no token, which is an error if it is the only one",
+             "or why it is lost: NOTFOUND, FINISHED, STALE, ERR for what is no "
+             "token, or CORRUPT or IOERR if its row cannot be read; these "
+             "three are an error if it is the only one",
     .flags = CMD_WRITE | CMD_FAST,
     CMD_PARSED(args, opts),
     .also = true,

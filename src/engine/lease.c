@@ -135,6 +135,14 @@ static enum err find_finished(struct engine *e, struct gather *g,
     return ended(x.n == t->n && d.e == t->e, x.verb, verb, ERR_FINISHED, err);
 }
 
+struct job *token_in_force(struct engine *e, const struct token *t)
+{
+    struct job *j = t->n == 0 ? NULL : job_get(e, &t->id);
+    bool good =
+        j != NULL && j->state == JOB_RUNNING && j->n == t->n && j->e == t->e;
+    return good ? j : NULL;
+}
+
 enum err token_job(struct engine *e, struct gather *g, const struct token *t,
                    enum verb verb, struct job **out, struct errbuf *err)
 {
@@ -142,8 +150,8 @@ enum err token_job(struct engine *e, struct gather *g, const struct token *t,
     if (t->n == 0)
         return err_set(err, ERR_SYNTAX,
                        "not a lease token: it looks like <id>#<n>.<e>");
-    struct job *j = job_get(e, &t->id);
-    if (j != NULL && j->state == JOB_RUNNING && j->n == t->n && j->e == t->e) {
+    struct job *j = token_in_force(e, t);
+    if (j != NULL) {
         *out = j;
         return ERR_OK;
     }
@@ -261,6 +269,19 @@ void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
     }
     line_remove(&e->leases, &j->by_deadline);
     set_deadline(j, now);
+    line_add(&e->leases, &j->by_deadline);
+}
+
+void lease_hold(struct engine *e, struct job *j, uint64_t ms, struct now now)
+{
+    ASSERT(j->state == JOB_RUNNING);
+    uint64_t until = add_ms(now.mono_ms, ms);
+    if (until > j->timeout_mono_ms)
+        until = j->timeout_mono_ms;
+    if (until <= j->reap_mono_ms)
+        return;
+    line_remove(&e->leases, &j->by_deadline);
+    j->deadline_mono_ms = j->reap_mono_ms = until;
     line_add(&e->leases, &j->by_deadline);
 }
 

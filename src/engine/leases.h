@@ -24,6 +24,8 @@ void lease_end(struct engine *e, struct job *j, struct now now);
 /* `lease_ms` 0 keeps the length; another one is written. */
 void lease_renew(struct engine *e, struct job *j, uint64_t lease_ms,
                  struct now now);
+/* It lives for that long at least; its length stays. */
+void lease_hold(struct engine *e, struct job *j, uint64_t ms, struct now now);
 /* It is over at once: lease_reap() ends the execution. */
 void lease_cut(struct engine *e, struct job *j, struct now now);
 /* Something else of the lease changed: write its row. */
@@ -40,6 +42,8 @@ MUST_USE enum err token_find(struct engine *e, struct gather *g,
 MUST_USE enum err token_job(struct engine *e, struct gather *g,
                             const struct token *t, enum verb verb,
                             struct job **j, struct errbuf *err);
+/* What memory alone knows of it; NULL: it is lost. */
+struct job *token_in_force(struct engine *e, const struct token *t);
 /* Its holder said nothing: the execution is lost, or took too long. False: the
  * end misses rows, which are being fetched. */
 bool lease_give_up(struct engine *e, struct job *j, struct now now);

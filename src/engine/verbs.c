@@ -224,6 +224,21 @@ static enum err renewals_fit(struct engine *e, const struct slice *tokens,
     return entry_has_room(e, bytes, err);
 }
 
+/* While others are read leases do not run out: each lives on for its length, or
+ * for the new one if that is shorter. Nothing is written, and it is renewed
+ * when it is answered. */
+static void hold_all(struct engine *e, const struct token *tokens, uint32_t n,
+                     uint64_t lease_ms, struct now now)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct job *j = token_in_force(e, &tokens[i]);
+        if (j == NULL || j->timeout_mono_ms <= now.mono_ms)
+            continue;
+        bool shorter = lease_ms > 0 && lease_ms < j->lease_ms;
+        lease_hold(e, j, shorter ? lease_ms : j->lease_ms, now);
+    }
+}
+
 /* A renewal looks at memory alone. Only why one is lost may have to be read,
  * and that comes first: it is lost anyway. So is what only the reaper has not
  * seen yet to be past its time limit, which no renewal moves. */
@@ -242,6 +257,8 @@ enum err engine_extend(struct engine *e, struct gather *g,
     enum err rc = rehearse(e, g, &a, tokens, &n, p->cut != NULL, err);
     if (p->cut != NULL)
         *p->cut = n;
+    if (rc == ERR_PENDING)
+        hold_all(e, tokens, p->n, p->lease_ms, now);
     if (rc == ERR_OK && p->lease_ms > 0)
         rc = renewals_fit(e, p->tokens, n, p->lease_ms, err);
     if (rc != ERR_OK)
@@ -249,7 +266,14 @@ enum err engine_extend(struct engine *e, struct gather *g,
     for (uint32_t i = 0; i < n; i++) {
         struct job *j;
         rc = prepare(e, g, &a, &tokens[i], &j, err);
-        if (rc == ERR_PENDING) /* gone since the rehearsal */
+        /* Gone since the rehearsal. */
+        if (rc == ERR_PENDING && i == 0)
+            return rc;
+        if (rc == ERR_PENDING && p->cut != NULL) {
+            *p->cut = i;
+            return ERR_OK;
+        }
+        if (rc == ERR_PENDING)
             rc = prepare(e, NULL, &a, &tokens[i], &j, err);
         if (rc == ERR_OK && j->timeout_mono_ms <= now.mono_ms)
             rc = ERR_STALE;

@@ -115,6 +115,25 @@ static void a_failed_command_leaves_its_error_only(void **state)
     rig_end(&r);
 }
 
+/* A row that cannot be read says nothing of the lease. */
+static void damage_is_an_error_of_a_renewal(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_begin(&r, NULL, NULL);
+    int fd = rig_connect(&r);
+    static const char *const answers[] = {"*1\r\n", "-CORRUPT ", "-IOERR "};
+    for (int i = 0; i < 3; i++) {
+        mem_knobs(r.disk)->damage_reads = i == 1 ? 100 : 0;
+        mem_knobs(r.disk)->fail_reads = i == 2 ? 100 : 0;
+        rig_send(fd, "JOB.EXTEND 01J8ZQ4W2H0000000000000001#1.1700000000\r\n");
+        rig_turn(&r);
+        assert_memory_equal(rig_read(fd), answers[i], strlen(answers[i]));
+    }
+    close(fd);
+    rig_end(&r);
+}
+
 static void without_the_password_only_some_commands_run(void **state)
 {
     (void)state;
@@ -468,6 +487,7 @@ int main(void)
         cmocka_unit_test(an_empty_name_is_unknown),
         cmocka_unit_test(an_exec_that_is_refused_ends_the_transaction),
         cmocka_unit_test(a_failed_command_leaves_its_error_only),
+        cmocka_unit_test(damage_is_an_error_of_a_renewal),
         cmocka_unit_test(without_the_password_only_some_commands_run),
         cmocka_unit_test(replies_can_be_switched_off),
         cmocka_unit_test(a_protocol_error_is_the_last_reply),
