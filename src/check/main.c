@@ -297,6 +297,7 @@ static void tell(void *ud, const char *line)
 {
     (void)ud;
     printf("%s\n", line);
+    fflush(stdout); /* whatever becomes of the rest */
 }
 
 /* Jobs into their places, counters as they should be. */

@@ -123,12 +123,12 @@ MUST_USE bool index_ids(struct slice value, struct slice *ids);
 /* The next of them from *at on, which moves behind it; false: no more. */
 bool index_next(struct slice ids, size_t *at, struct id *id);
 bool index_has(struct slice ids, const struct id *id);
-/* The ids of the block at `k`, and the block without one of them. */
+/* The ids of the block at `k`, and the block without `n` of them. */
 MUST_USE enum err index_get(struct engine *e, struct gather *g,
                             const struct key *k, struct slice *ids,
                             struct errbuf *err);
 void index_del(struct engine *e, const struct key *k, struct slice ids,
-               const struct id *id);
+               const struct id *gone, size_t n);
 /* The block with one that it has lost. */
 void index_put_back(struct engine *e, const struct key *k, struct slice ids,
                     const struct id *id);

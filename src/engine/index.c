@@ -125,14 +125,15 @@ void index_put_back(struct engine *e, const struct key *k, struct slice ids,
 
 /* A hole stays where the id was, so that cursors know their place. */
 void index_del(struct engine *e, const struct key *k, struct slice ids,
-               const struct id *id)
+               const struct id *gone, size_t n)
 {
     struct buf rest = {0};
     struct id other;
     buf_add_slice(&rest, ids);
     for (size_t at = 0; at < rest.len; at += ID_LEN)
-        if (memcmp(rest.data + at, id->bytes, ID_LEN) == 0)
-            memset(rest.data + at, 0, ID_LEN);
+        for (size_t i = 0; i < n; i++)
+            if (memcmp(rest.data + at, gone[i].bytes, ID_LEN) == 0)
+                memset(rest.data + at, 0, ID_LEN);
     if (index_next(buf_slice(&rest), &(size_t){0}, &other))
         put(e, k, buf_slice(&rest), false);
     else

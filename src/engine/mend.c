@@ -22,6 +22,7 @@
 
 #define CHUNK 500
 #define CHUNK_LARGE 64 /* of rows that may be payloads */
+#define COMMIT_BYTES ((size_t)1 << 20)
 
 struct seen {
     struct id id;
@@ -45,10 +46,11 @@ struct tally {
     uint64_t n;
 };
 
-/* A job that the index names and that is not there. */
-struct lost {
+/* A block of the index that names jobs that are not there, the next `n` of
+ * mend.lost. */
+struct holed {
     struct index_key at;
-    struct id id;
+    size_t n;
 };
 
 struct mend {
@@ -58,7 +60,8 @@ struct mend {
     struct buf parked; /* struct id, sorted */
     uint64_t *counts, *owners;
     struct buf found, told; /* struct tally, in order */
-    struct buf lost;        /* struct lost */
+    struct buf holed;       /* struct holed */
+    struct buf lost;        /* struct id, block by block */
     struct buf claims;      /* struct claim */
     struct seen chunk[CHUNK];
     size_t n;
@@ -199,15 +202,20 @@ static bool note_job(struct slice key, struct slice value, void *ud)
 static uint64_t count_block(struct mend *m, const struct index_key *at,
                             struct slice ids)
 {
-    struct lost l = {.at = *at};
+    struct holed h = {.at = *at};
+    struct id id;
     struct key k;
     uint64_t n = 0;
-    for (size_t i = 0; index_next(ids, &i, &l.id);) {
-        if (there(m, FAMILY_PAST, key_past_job(&k, at->bucket, &l.id)))
+    for (size_t i = 0; index_next(ids, &i, &id);) {
+        if (there(m, FAMILY_PAST, key_past_job(&k, at->bucket, &id))) {
             n++;
-        else
-            buf_add(&m->lost, &l, sizeof(l));
+        } else {
+            buf_add(&m->lost, &id, sizeof(id));
+            h.n++;
+        }
     }
+    if (h.n > 0)
+        buf_add(&m->holed, &h, sizeof(h));
     return n;
 }
 
@@ -336,9 +344,15 @@ static void mend_job(struct mend *m, const struct seen *s)
 
 static void commit(struct mend *m)
 {
-    names_commit(m->e);
-    store_commit(m->e->store, m->now);
+    engine_commit(m->e, m->now);
     store_poll(m->e->store, m->now);
+}
+
+/* An entry has its bound, and what was lost has none. */
+static void commit_if_large(struct mend *m)
+{
+    if (entry_bytes(m->e) >= COMMIT_BYTES)
+        commit(m);
 }
 
 static enum err mend_jobs(struct mend *m, struct errbuf *err)
@@ -415,22 +429,26 @@ static void set_finished(struct mend *m, const struct tally *t, bool any)
                                        rec_count_size(&r), false));
     else
         store_del(m->e->store, FAMILY_DONE, key_slice(&k));
+    commit_if_large(m);
 }
 
 static enum err unlist(struct mend *m, struct errbuf *err)
 {
+    const struct id *lost = (const struct id *)(void *)m->lost.data;
     enum err rc = ERR_OK;
-    for (size_t i = 0; rc == ERR_OK && i < m->lost.len;) {
-        struct lost l;
+    for (size_t i = 0; rc == ERR_OK && i < m->holed.len;) {
+        struct holed h;
         struct slice ids;
         struct key k;
-        memcpy(&l, m->lost.data + i, sizeof(l));
-        i += sizeof(l);
-        key_index(&k, l.at.bucket, l.at.queue, l.at.state, l.at.time_ms,
-                  l.at.block);
+        memcpy(&h, m->holed.data + i, sizeof(h));
+        i += sizeof(h);
+        key_index(&k, h.at.bucket, h.at.queue, h.at.state, h.at.time_ms,
+                  h.at.block);
         rc = index_get(m->e, NULL, &k, &ids, err);
         if (rc == ERR_OK)
-            index_del(m->e, &k, ids, &l.id);
+            index_del(m->e, &k, ids, lost, h.n);
+        lost += h.n;
+        commit_if_large(m);
     }
     return rc;
 }
@@ -554,6 +572,7 @@ static void set_counts(struct mend *m)
         m->out->recounted += differs;
         if (differs)
             queue_touch(e, q);
+        commit_if_large(m);
     }
     for (uint32_t i = 0; i < e->owners_n; i++) {
         struct owner *o = e->owners[i];
@@ -561,6 +580,7 @@ static void set_counts(struct mend *m)
             continue;
         owner_recount(e, o, m->owners[i]);
         m->out->recounted++;
+        commit_if_large(m);
     }
     commit(m);
 }
@@ -594,6 +614,7 @@ enum err engine_mend(struct engine *e, struct now now, struct mended *out,
     buf_release(&m->parked);
     buf_release(&m->found);
     buf_release(&m->told);
+    buf_release(&m->holed);
     buf_release(&m->lost);
     buf_release(&m->claims);
     mem_free(m->counts);

@@ -140,7 +140,7 @@ static void erase_rows(struct engine *e, const struct kept *k)
     if (k->m.name.len > 0)
         store_del(e->store, FAMILY_DONE,
                   key_done_alias(&key, k->bucket, k->m.name));
-    index_del(e, &k->block, buf_slice(&k->ids), &k->id);
+    index_del(e, &k->block, buf_slice(&k->ids), &k->id, 1);
     store_del(e->store, FAMILY_PAST, key_past_job(&key, k->bucket, &k->id));
     done_count(e, k->bucket, k->r.queue, (enum job_state)k->d.state, -1);
 }

@@ -2,8 +2,9 @@
  * that count what is gone. */
 #include "rig.h"
 
+#include "engine/core.h"
 #include "engine/mend.h"
-#include "store/key.h"
+#include "store/generation.h"
 
 struct keys {
     struct key all[64];
@@ -126,6 +127,91 @@ static void a_lost_finished_job_is_not_listed(void **state)
     assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], 0);
 }
 
+static void plant(struct rig *r, enum family f, struct slice key,
+                  struct slice value)
+{
+    memcpy(store_put(r->store, f, key, value.len, false), value.data,
+           value.len);
+}
+
+/* The only row of a finished job, and its value: good until it is freed. */
+static struct past_key only_past(struct rig *r, struct buf *value)
+{
+    struct past_key at;
+    struct keys k = {.n = 0};
+    struct slice row;
+    assert_int_equal(store_scan(r->store, NULL, FAMILY_PAST, SLICE_EMPTY,
+                                SLICE_EMPTY, 1, note, &k, &r->err),
+                     ERR_OK);
+    assert_true(key_parse_past(key_slice(&k.all[0]), &at));
+    assert_int_equal(at.kind, PAST_JOB);
+    assert_int_equal(store_get(r->store, NULL, FAMILY_PAST,
+                               key_slice(&k.all[0]), &row, &r->err),
+                     ERR_OK);
+    buf_add_slice(value, row);
+    return at;
+}
+
+/* Blocks of which one job is left each: more of them than an entry may hold. */
+static void jobs_are_lost_without_bound(void **state)
+{
+    enum { IDS = 256, BLOCKS = (int)(GENERATION_ENTRY_MAX / IDS / ID_LEN) + 9 };
+    struct rig *r = *state;
+    struct buf value = {0};
+    struct rec_done d;
+    struct rec_job job;
+    struct key k;
+    struct id ids[IDS];
+    char row[1024];
+    some_of_all(r);
+    struct past_key past = only_past(r, &value);
+    assert_true(rec_done_decode(&d, buf_slice(&value)));
+    assert_true(rec_job_decode(&job, d.job));
+    assert_true(rec_done_size(&d) <= sizeof(row));
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        struct rec_index index = {slice_of((char *)ids, sizeof(ids))};
+        struct id id = id_make(1, 2, i, 0);
+        for (uint32_t n = 0; n < IDS; n++)
+            ids[n] = id_make(1, 2, i, n);
+        d.block = (uint64_t)7 << 32 | i;
+        rec_done_encode(&d, row);
+        plant(r, FAMILY_PAST, key_past_job(&k, past.bucket, &id),
+              slice_of(row, rec_done_size(&d)));
+        key_index(&k, past.bucket, job.queue, d.state, d.finished_ms, d.block);
+        rec_index_encode(&index,
+                         store_put(r->store, FAMILY_INDEX, key_slice(&k),
+                                   rec_index_size(&index), false));
+        if (i % 100 == 0)
+            store_commit(r->store, r->now);
+    }
+    buf_release(&value);
+    store_commit(r->store, r->now);
+    rig_restart(r);
+    assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
+    struct mended m = mended(r);
+    assert_int_equal(m.listed, 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], BLOCKS + 1);
+}
+
+static void a_lost_counter_of_an_owner_is_counted_anew(void **state)
+{
+    struct rig *r = *state;
+    struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("acme")};
+    struct owner_view v;
+    struct key k;
+    rig_add(r, "q", "x", &o);
+    r->check = false;
+    assert_int_equal(lose(r, FAMILY_NAMED, key_prefix_named(&k, NAMED_LIVE)),
+                     1);
+    store_commit(r->store, r->now);
+    rig_restart(r);
+    assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
+    assert_int_equal(mended(r).recounted, 1);
+    assert_int_equal(engine_owner(r->engine, SLICE_LIT("acme"), &v, &r->err),
+                     ERR_OK);
+    assert_int_equal(v.live, 1);
+}
+
 static void finished_jobs_are_counted_where_they_are_listed(void **state)
 {
     struct rig *r = *state;
@@ -195,6 +281,8 @@ int main(void)
         TEST(lost_counters_are_counted_anew),
         TEST(finished_jobs_are_listed_again),
         TEST(a_lost_finished_job_is_not_listed),
+        TEST(jobs_are_lost_without_bound),
+        TEST(a_lost_counter_of_an_owner_is_counted_anew),
         TEST(finished_jobs_are_counted_where_they_are_listed),
         TEST(a_lost_job_leaves_no_unique_key),
         TEST(a_job_gets_its_lost_name_and_unique_key_back),
