@@ -45,22 +45,12 @@ const char *audit_id(const struct id *id)
 
 struct walk {
     struct audit *a;
-    enum family family;
     audit_fn fn;
-    struct key last;
-    size_t n;
 };
 
 static bool step(struct slice key, struct slice value, void *ud)
 {
-    struct walk *w = ud;
-    if (key.len > sizeof(w->last.bytes)) {
-        audit_tell(w->a, w->family, key, "is no key");
-        return false;
-    }
-    memcpy(w->last.bytes, key.data, key.len);
-    w->last.len = (uint16_t)key.len;
-    w->n++;
+    const struct walk *w = ud;
     w->fn(w->a, key, value);
     return w->a->rc == ERR_OK;
 }
@@ -68,17 +58,12 @@ static bool step(struct slice key, struct slice value, void *ud)
 void audit_each(struct audit *a, enum family f, audit_fn fn)
 {
     bool large = f == FAMILY_BODIES || f == FAMILY_PAST;
-    size_t chunk = large ? CHUNK_LARGE : CHUNK;
-    struct walk w = {.a = a, .family = f, .fn = fn, .n = chunk};
-    struct key from = {.len = 0};
-    while (a->rc == ERR_OK && w.n == chunk) {
-        w.n = 0;
-        enum err rc = store_scan(a->e->store, NULL, f, key_slice(&from),
-                                 SLICE_EMPTY, chunk, step, &w, a->err);
-        a->rc = a->rc == ERR_OK ? rc : a->rc;
-        key_next(&from, key_slice(&w.last));
-        store_forget_reads(a->e->store);
-    }
+    struct walk w = {a, fn};
+    if (a->rc != ERR_OK)
+        return;
+    enum err rc = store_walk(a->e->store, f, large ? CHUNK_LARGE : CHUNK, step,
+                             NULL, &w, a->err);
+    a->rc = a->rc == ERR_OK ? rc : a->rc;
 }
 
 bool audit_row(struct audit *a, enum family f, struct slice key,

@@ -65,7 +65,6 @@ struct mend {
     struct buf claims;      /* struct claim */
     struct seen chunk[CHUNK];
     size_t n;
-    struct key last; /* row of jobs that was looked at; len 0: none */
 };
 
 static int by_id(const void *a, const void *b)
@@ -182,8 +181,6 @@ static bool note_job(struct slice key, struct slice value, void *ud)
     struct mend *m = ud;
     struct seen *s = &m->chunk[m->n];
     struct rec_more more;
-    m->last.len = (uint16_t)key.len;
-    memcpy(m->last.bytes, key.data, key.len);
     if (!key_parse_id(key, &s->id) || !rec_job_decode(&s->r, value)) {
         m->out->unreadable++;
         return true;
@@ -355,28 +352,18 @@ static void commit_if_large(struct mend *m)
         commit(m);
 }
 
-static enum err mend_jobs(struct mend *m, struct errbuf *err)
+static void mend_chunk(void *ud)
 {
-    struct key from = {.len = 0};
-    enum err rc;
-    for (;;) {
-        m->n = 0;
-        m->last.len = 0;
-        rc = store_scan(m->e->store, NULL, FAMILY_JOBS, key_slice(&from),
-                        SLICE_EMPTY, CHUNK, note_job, m, err);
-        if (rc != ERR_OK || m->last.len == 0)
-            return rc;
-        for (size_t i = 0; i < m->n; i++)
-            mend_job(m, &m->chunk[i]);
-        give_back(m);
-        key_next(&from, key_slice(&m->last));
-        commit(m);
-    }
+    struct mend *m = ud;
+    for (size_t i = 0; i < m->n; i++)
+        mend_job(m, &m->chunk[i]);
+    give_back(m);
+    commit(m);
+    m->n = 0;
 }
 
 struct keys {
     struct mend *m;
-    struct key last; /* len 0: none */
     struct key lone[CHUNK];
     size_t n;
 };
@@ -384,36 +371,36 @@ struct keys {
 static bool note_key(struct slice key, struct slice value, void *ud)
 {
     struct keys *all = ud;
-    struct key k;
+    struct key k, *lone = &all->lone[all->n];
     struct id job;
-    if (key.len > KEY_MAX)
+    if (key.len > KEY_MAX || !key_hangs(key, value, &job) ||
+        there(all->m, FAMILY_JOBS, key_job(&k, &job)))
         return true;
-    memcpy(all->last.bytes, key.data, key.len);
-    all->last.len = (uint16_t)key.len;
-    if (key_hangs(key, value, &job) &&
-        !there(all->m, FAMILY_JOBS, key_job(&k, &job)))
-        all->lone[all->n++] = all->last;
+    memcpy(lone->bytes, key.data, key.len);
+    lone->len = (uint16_t)key.len;
+    all->n++;
     return true;
+}
+
+static void drop_keys(void *ud)
+{
+    struct keys *all = ud;
+    struct mend *m = all->m;
+    for (size_t i = 0; i < all->n; i++)
+        store_del(m->e->store, FAMILY_KEYS, key_slice(&all->lone[i]));
+    m->out->keys += all->n;
+    commit(m);
+    all->n = 0;
 }
 
 /* A name whose job is lost would name nobody, and a unique key keep others out
  * for ever. */
 static enum err mend_keys(struct mend *m, struct errbuf *err)
 {
-    struct key from = {.len = 0};
     struct keys *all = NEW(struct keys);
-    enum err rc;
     all->m = m;
-    do {
-        all->n = all->last.len = 0;
-        rc = store_scan(m->e->store, NULL, FAMILY_KEYS, key_slice(&from),
-                        SLICE_EMPTY, CHUNK, note_key, all, err);
-        for (size_t i = 0; rc == ERR_OK && i < all->n; i++)
-            store_del(m->e->store, FAMILY_KEYS, key_slice(&all->lone[i]));
-        m->out->keys += all->n;
-        key_next(&from, key_slice(&all->last));
-        commit(m);
-    } while (rc == ERR_OK && all->last.len > 0);
+    enum err rc = store_walk(m->e->store, FAMILY_KEYS, CHUNK, note_key,
+                             drop_keys, all, err);
     mem_free(all);
     return rc;
 }
@@ -456,7 +443,6 @@ static enum err unlist(struct mend *m, struct errbuf *err)
 /* Finished jobs of a chunk of `past` that their block does not name. */
 struct unlisted {
     struct mend *m;
-    struct key last; /* len 0: none */
     struct {
         struct key block;
         struct id id;
@@ -479,10 +465,6 @@ static bool note_unlisted(struct slice key, struct slice value, void *ud)
     struct past_key k;
     struct key block;
     struct slice row, ids;
-    if (key.len > KEY_MAX)
-        return true;
-    memcpy(u->last.bytes, key.data, key.len);
-    u->last.len = (uint16_t)key.len;
     if (!key_parse_past(key, &k) || !index_key_of(&k, value, &block) ||
         !may_be_listed(u->m, &block))
         return true;
@@ -495,8 +477,9 @@ static bool note_unlisted(struct slice key, struct slice value, void *ud)
     return true;
 }
 
-static void list_again(struct unlisted *u)
+static void list_again(void *ud)
 {
+    struct unlisted *u = ud;
     struct engine *e = u->m->e;
     for (size_t i = 0; i < u->n; i++) {
         struct slice row, ids = SLICE_EMPTY;
@@ -508,23 +491,16 @@ static void list_again(struct unlisted *u)
         index_put_back(e, k, ids, &u->all[i].id);
         u->m->out->listed++;
     }
+    commit(u->m);
+    u->n = 0;
 }
 
 static enum err mend_lists(struct mend *m, struct errbuf *err)
 {
-    struct key from = {.len = 0};
     struct unlisted *u = NEW(struct unlisted);
-    enum err rc;
     u->m = m;
-    do {
-        u->n = u->last.len = 0;
-        rc = store_scan(m->e->store, NULL, FAMILY_PAST, key_slice(&from),
-                        SLICE_EMPTY, CHUNK_LARGE, note_unlisted, u, err);
-        if (rc == ERR_OK)
-            list_again(u);
-        key_next(&from, key_slice(&u->last));
-        commit(m);
-    } while (rc == ERR_OK && u->last.len > 0);
+    enum err rc = store_walk(m->e->store, FAMILY_PAST, CHUNK_LARGE,
+                             note_unlisted, list_again, u, err);
     mem_free(u);
     return rc;
 }
@@ -532,13 +508,13 @@ static enum err mend_lists(struct mend *m, struct errbuf *err)
 /* Both lists have one order. */
 static enum err mend_finished(struct mend *m, struct errbuf *err)
 {
-    enum err rc = store_scan(m->e->store, NULL, FAMILY_INDEX, SLICE_EMPTY,
-                             SLICE_EMPTY, SIZE_MAX, note_finished, m, err);
+    enum err rc = store_walk(m->e->store, FAMILY_INDEX, CHUNK_LARGE,
+                             note_finished, NULL, m, err);
     if (rc == ERR_OK)
         rc = unlist(m, err);
     if (rc == ERR_OK)
-        rc = store_scan(m->e->store, NULL, FAMILY_DONE, SLICE_EMPTY,
-                        SLICE_EMPTY, SIZE_MAX, note_count, m, err);
+        rc = store_walk(m->e->store, FAMILY_DONE, CHUNK, note_count, NULL, m,
+                        err);
     size_t found = m->found.len / sizeof(struct tally);
     size_t told = m->told.len / sizeof(struct tally);
     for (size_t i = 0, k = 0; rc == ERR_OK && (i < found || k < told);) {
@@ -596,13 +572,14 @@ enum err engine_mend(struct engine *e, struct now now, struct mended *out,
     m->now = now;
     m->counts = mem_zalloc((e->queues_n + 1) * JOB_STATES * sizeof(uint64_t));
     m->owners = mem_zalloc((e->owners_n + 1) * sizeof(uint64_t));
-    enum err rc = store_scan(e->store, NULL, FAMILY_PARKED, SLICE_EMPTY,
-                             SLICE_EMPTY, SIZE_MAX, note_parked, m, err);
+    enum err rc =
+        store_walk(e->store, FAMILY_PARKED, CHUNK, note_parked, NULL, m, err);
     if (m->parked.len > 0)
         qsort(m->parked.data, m->parked.len / sizeof(struct id),
               sizeof(struct id), by_id);
     if (rc == ERR_OK)
-        rc = mend_jobs(m, err);
+        rc = store_walk(e->store, FAMILY_JOBS, CHUNK, note_job, mend_chunk, m,
+                        err);
     if (rc == ERR_OK)
         rc = mend_keys(m, err);
     if (rc == ERR_OK)

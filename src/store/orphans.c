@@ -14,13 +14,13 @@
 
 #define CHUNK 500
 
-/* One family's rows, a chunk at a time: changes end the slices of a scan. */
+/* A chunk of one family's rows: changes end the slices of a scan. */
 struct sweep {
     struct store *s;
     enum family family;
-    struct key from;
     struct key keys[CHUNK];
     size_t n;
+    uint64_t dropped;
 };
 
 static bool keep_key(struct slice key, struct slice value, void *ud)
@@ -33,16 +33,6 @@ static bool keep_key(struct slice key, struct slice value, void *ud)
         k->len = (uint16_t)key.len;
     }
     return true;
-}
-
-static enum err next_chunk(struct sweep *w, struct errbuf *e)
-{
-    w->n = 0;
-    enum err rc = store_scan(w->s, NULL, w->family, key_slice(&w->from),
-                             SLICE_EMPTY, CHUNK, keep_key, w, e);
-    if (rc == ERR_OK && w->n > 0)
-        key_next(&w->from, key_slice(&w->keys[w->n - 1]));
-    return rc;
 }
 
 static bool is_there(struct store *s, enum family f, const struct id *id)
@@ -89,30 +79,24 @@ static size_t jobs_of(enum family f, struct slice key, struct id ids[2])
     }
 }
 
-static enum err sweep_family(struct sweep *w, enum family f, uint64_t *dropped,
-                             struct errbuf *e)
+static void drop_alone(void *ud)
 {
-    enum err rc;
-    w->family = f;
-    w->from.len = 0;
-    *dropped = 0;
-    while ((rc = next_chunk(w, e)) == ERR_OK && w->n > 0) {
-        for (size_t i = 0; i < w->n; i++) {
-            struct slice key = key_slice(&w->keys[i]);
-            struct id ids[2];
-            size_t n = jobs_of(f, key, ids);
-            bool alone = false;
-            for (size_t k = 0; k < n; k++)
-                alone |= !is_there(w->s, FAMILY_JOBS, &ids[k]);
-            if (alone) {
-                store_del(w->s, f, key);
-                ++*dropped;
-            }
+    struct sweep *w = ud;
+    for (size_t i = 0; i < w->n; i++) {
+        struct slice key = key_slice(&w->keys[i]);
+        struct id ids[2];
+        size_t n = jobs_of(w->family, key, ids);
+        bool alone = false;
+        for (size_t k = 0; k < n; k++)
+            alone |= !is_there(w->s, FAMILY_JOBS, &ids[k]);
+        if (alone) {
+            store_del(w->s, w->family, key);
+            w->dropped++;
         }
-        store_commit(w->s, clock_now());
-        store_poll(w->s, clock_now());
     }
-    return rc;
+    store_commit(w->s, clock_now());
+    store_poll(w->s, clock_now());
+    w->n = 0;
 }
 
 enum err offline_start(struct store **s, const char *dir, struct errbuf *e)
@@ -136,14 +120,15 @@ enum err offline_drop_orphans(const char *dir, offline_tell_fn tell, void *ud,
     struct sweep *w = NEW(struct sweep);
     enum err rc = offline_start(&w->s, dir, e);
     for (size_t i = 0; i < ARRAY_LEN(families) && rc == ERR_OK; i++) {
-        uint64_t dropped;
         char line[128];
-        rc = sweep_family(w, families[i], &dropped, e);
-        if (dropped == 0)
+        w->family = families[i];
+        w->dropped = 0;
+        rc = store_walk(w->s, w->family, CHUNK, keep_key, drop_alone, w, e);
+        if (w->dropped == 0)
             continue;
         snprintf(line, sizeof(line),
                  "family %s: %llu rows of jobs that were lost are dropped",
-                 family_name(families[i]), (unsigned long long)dropped);
+                 family_name(w->family), (unsigned long long)w->dropped);
         tell(ud, line);
     }
     if (rc == ERR_OK)

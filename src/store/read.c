@@ -12,6 +12,7 @@
  */
 #include "store/state.h"
 #include "util/alloc.h"
+#include "util/buf.h"
 
 static struct content *content_of(struct gather *g)
 {
@@ -440,4 +441,45 @@ enum err store_scan_back(struct store *s, struct gather *g, enum family f,
                          store_row_fn fn, void *ud, struct errbuf *e)
 {
     return scan(s, g, f, from, to, max, fn, ud, true, e);
+}
+
+struct steps {
+    store_row_fn fn;
+    void *ud;
+    struct buf from; /* the first key behind the last row */
+    size_t n;
+    bool stopped;
+};
+
+static bool step(struct slice key, struct slice value, void *ud)
+{
+    struct steps *w = ud;
+    buf_clear(&w->from);
+    buf_add_slice(&w->from, key);
+    buf_add(&w->from, "", 1);
+    w->n++;
+    w->stopped = !w->fn(key, value, w->ud);
+    return !w->stopped;
+}
+
+enum err store_walk(struct store *s, enum family f, size_t chunk,
+                    store_row_fn fn, store_then_fn then, void *ud,
+                    struct errbuf *e)
+{
+    struct steps w = {.fn = fn, .ud = ud, .n = chunk};
+    struct buf from = {0};
+    enum err rc = ERR_OK;
+    while (rc == ERR_OK && w.n == chunk && !w.stopped) {
+        w.n = 0;
+        buf_clear(&from);
+        buf_add_slice(&from, buf_slice(&w.from));
+        rc = store_scan(s, NULL, f, buf_slice(&from), SLICE_EMPTY, chunk, step,
+                        &w, e);
+        if (rc == ERR_OK && then != NULL)
+            then(ud);
+        store_forget_reads(s);
+    }
+    buf_release(&w.from);
+    buf_release(&from);
+    return rc;
 }

@@ -154,6 +154,14 @@ MUST_USE enum err store_scan_back(struct store *s, struct gather *g,
                                   struct slice to, size_t max, store_row_fn fn,
                                   void *ud, struct errbuf *e);
 
+/* Every row of a family, `chunk` at a time, however long their keys are. Behind
+ * each chunk comes `then`, which may change the store (NULL: nothing), and what
+ * was read is forgotten. */
+typedef void (*store_then_fn)(void *ud);
+MUST_USE enum err store_walk(struct store *s, enum family f, size_t chunk,
+                             store_row_fn fn, store_then_fn then, void *ud,
+                             struct errbuf *e);
+
 /* As store_get(), but a row that is neither in the overlay nor fetched is left
  * to the next fetch (ERR_PENDING), even if the base had it in memory: the
  * reader brings many rows for a fraction of what they cost the loop. */

@@ -259,6 +259,32 @@ static void a_job_gets_its_lost_name_and_unique_key_back(void **state)
     assert_false(rig_add(r, "q", "again", &o).created);
 }
 
+/* The longest keys that we read, and longer ones, which are nobody's. */
+static void rows_with_keys_of_any_length_are_passed(void **state)
+{
+    struct rig *r = *state;
+    char bytes[KEY_MAX + 1], value[64];
+    struct mended m;
+    struct rec_alias alias = {id_make(1, 2, 3, 4)};
+    rec_alias_encode(&alias, value);
+    memset(bytes, 0xff, sizeof(bytes));
+    some_of_all(r);
+    for (size_t len = KEY_MAX - 1; len <= sizeof(bytes); len++) {
+        bytes[0] = (char)0xff;
+        plant(r, FAMILY_JOBS, slice_of(bytes, len), SLICE_LIT("x"));
+        plant(r, FAMILY_PAST, slice_of(bytes, len), SLICE_LIT("x"));
+        plant(r, FAMILY_DUE, slice_of(bytes, len), SLICE_LIT("x"));
+        bytes[0] = KEY_ALIAS;
+        plant(r, FAMILY_KEYS, slice_of(bytes, len),
+              slice_of(value, rec_alias_size(&alias)));
+        assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
+        if (engine_mend(r->engine, r->now, &m, &r->err) != ERR_OK)
+            fail_msg("%s", r->err.text);
+        assert_int_equal(m.keys, len <= KEY_MAX ? 1 : 0);
+        assert_int_equal(m.unreadable, len - KEY_MAX + 2);
+    }
+}
+
 static void what_is_whole_stays_as_it_is(void **state)
 {
     struct rig *r = *state;
@@ -286,6 +312,7 @@ int main(void)
         TEST(finished_jobs_are_counted_where_they_are_listed),
         TEST(a_lost_job_leaves_no_unique_key),
         TEST(a_job_gets_its_lost_name_and_unique_key_back),
+        TEST(rows_with_keys_of_any_length_are_passed),
         TEST(what_is_whole_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -736,6 +736,7 @@ static void rows_of_lost_jobs_go_too(void **state)
     struct offline_count n;
     struct key k;
     struct id here, gone;
+    char name[KEY_MAX - 9];
     load(p);
     assert_true(key_parse_id(key_of(&k, 1), &here));
     assert_true(key_parse_id(key_of(&k, 2), &gone));
@@ -748,13 +749,18 @@ static void rows_of_lost_jobs_go_too(void **state)
     /* Sixteen bytes, but a name. */
     *store_put(p->s, FAMILY_DUE, key_due(&k, 1, 6, id_slice(&gone)), 1, true) =
         1;
+    /* The last row of its family, as long as a key can be. */
+    memset(name, 'n', sizeof(name));
+    *store_put(p->s, FAMILY_DUE,
+               key_due(&k, 2, 6, slice_of(name, sizeof(name))), 1, true) = 1;
+    assert_int_equal(k.len, KEY_MAX);
     store_close(&p->s);
     salvaged(p, &told);
     assert_true(told.lost);
     verified(p->dir, &n);
     assert_int_equal(n.rows[FAMILY_RUNS], 1);
     assert_int_equal(n.rows[FAMILY_READY], 0);
-    assert_int_equal(n.rows[FAMILY_DUE], 1);
+    assert_int_equal(n.rows[FAMILY_DUE], 2);
 }
 
 static void a_base_without_its_manifest_is_repaired(void **state)
