@@ -65,7 +65,7 @@ const char *audit_id(const struct id *id);
 
 void audit_done(struct audit *a);
 void audit_keys(struct audit *a);
-/* A job's names, unique key and slots. */
+/* A job's names, unique key, deadline and slots. */
 void audit_job_keys(struct audit *a, const struct id *id,
                     const struct rec_job *r, const struct rec_more *m);
 

@@ -58,6 +58,20 @@ static void look_at_its_unique(struct audit *a, const struct id *id,
                    audit_id(id), SLICE_FMT(q->name), SLICE_FMT(m->unique));
 }
 
+/* Its timer ends the job, whatever state it is in. That of EXPIRES may have
+ * rung while the job ran. */
+static void look_at_deadline(struct audit *a, const struct id *id,
+                             const struct rec_more *m)
+{
+    struct key k;
+    if (!audit_there(
+            a, FAMILY_DUE,
+            key_due(&k, m->deadline_at_ms, DUE_DEADLINE, id_slice(id))))
+        audit_tell(a, FAMILY_DUE, key_slice(&k),
+                   "is missing: job %s would not end at its deadline",
+                   audit_id(id));
+}
+
 void audit_job_keys(struct audit *a, const struct id *id,
                     const struct rec_job *r, const struct rec_more *m)
 {
@@ -69,6 +83,8 @@ void audit_job_keys(struct audit *a, const struct id *id,
         look_at_name(a, id, m->name);
     if ((r->flags & JOBF_UNIQUE) != 0)
         look_at_its_unique(a, id, q, m);
+    if ((r->flags & JOBF_DEADLINE) != 0)
+        look_at_deadline(a, id, m);
 }
 
 /* --- keys ---------------------------------------------------------------- */
@@ -211,8 +227,13 @@ static void look_at_due(struct audit *a, struct slice key, struct slice value)
             h->breaker.set.until_ms != k.time_ms)
             audit_tell(a, FAMILY_DUE, key, "a time that no breaker waits for");
         return;
-    default:
+    case DUE_LIMIT:
+    case DUE_SCHEDULE:
+    case DUE_SCHEDULE_FREE:
+    case DUE_SCHEDULE_FILL:
         return; /* limits_check(), schedules_check() */
+    default:
+        audit_tell(a, FAMILY_DUE, key, "a time of no kind that there is");
     }
 }
 

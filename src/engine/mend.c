@@ -4,6 +4,7 @@
  *  1. Each live job is looked for where it may stand: leased, ready, parked,
  *     due. One that stands nowhere and is neither blocked nor held lost its
  *     row, and is put where its record says; a leased one leaves other places.
+ *     Deadlines get their timers back.
  *  2. Names, unique keys and effects of jobs that are lost go; live jobs get
  *     theirs back.
  *  3. Finished jobs (`past`) are named by the rows that list them (`index`),
@@ -28,6 +29,7 @@ struct seen {
     struct id id;
     struct rec_job r; /* its slices are gone */
     uint32_t owner;
+    uint64_t deadline_ms; /* 0: none */
 };
 
 /* A name or a unique key that a live job has and `keys` does not know. */
@@ -186,9 +188,13 @@ static bool note_job(struct slice key, struct slice value, void *ud)
         return true;
     }
     s->owner = 0;
-    if ((s->r.flags & (JOBF_OWNED | JOBF_NAMED | JOBF_UNIQUE)) != 0 &&
+    s->deadline_ms = 0;
+    if ((s->r.flags &
+         (JOBF_OWNED | JOBF_NAMED | JOBF_UNIQUE | JOBF_DEADLINE)) != 0 &&
         rec_more_decode(&more, s->r.more)) {
         s->owner = (s->r.flags & JOBF_OWNED) != 0 ? more.owner : 0;
+        if ((s->r.flags & JOBF_DEADLINE) != 0)
+            s->deadline_ms = more.deadline_at_ms;
         note_claims(m, s, &more);
     }
     m->n++;
@@ -295,6 +301,15 @@ static enum job_state put_back(struct mend *m, const struct seen *s,
     return JOB_READY;
 }
 
+static void mend_deadline(struct mend *m, const struct seen *s)
+{
+    struct due d = {.at_ms = s->deadline_ms, .kind = DUE_DEADLINE, .id = s->id};
+    struct key k;
+    if (d.at_ms > 0 &&
+        !there(m, FAMILY_DUE, key_due(&k, d.at_ms, d.kind, id_slice(&d.id))))
+        due_put(m->e, &d, false);
+}
+
 static void mend_job(struct mend *m, const struct seen *s)
 {
     struct engine *e = m->e;
@@ -315,6 +330,7 @@ static void mend_job(struct mend *m, const struct seen *s)
     enum job_state state;
     if (!runs && row_purged(q, r->lane))
         return; /* its rows wait for the chore */
+    mend_deadline(m, s);
     if (is_ready && (runs || is_due)) {
         store_del(e->store, FAMILY_READY, key_slice(&ready));
         m->out->doubled++;

@@ -65,7 +65,9 @@ static void fill(struct audited *a)
 {
     struct rig *r = a->r;
     struct limit_rule rule = {.has_concurrency = true, .concurrency = 1};
-    struct job_options late = {.given = GIVEN(DELAY), .delay_ms = 3600000};
+    struct job_options late = {.given = GIVEN(DELAY) | GIVEN(DEADLINE),
+                               .delay_ms = 3600000,
+                               .deadline_ms = 7200000};
     struct job_options unique = {.given = GIVEN(UNIQUE),
                                  .unique = slice_str("k")};
     char payload[2000];
@@ -330,6 +332,30 @@ static void a_lost_time_is_found(void **state)
     finds(a, "due", "is scheduled, and has neither");
 }
 
+static void a_lost_deadline_is_found(void **state)
+{
+    struct audited *a = *state;
+    struct rec_job r = row_of(a, &a->late);
+    struct rec_more m;
+    struct key k;
+    assert_true(rec_more_decode(&m, r.more));
+    lose(a, FAMILY_DUE,
+         key_due(&k, m.deadline_at_ms, DUE_DEADLINE, id_slice(&a->late)), true);
+    finds(a, "due", "would not end at its deadline");
+}
+
+static void a_time_of_an_unknown_kind_is_found(void **state)
+{
+    struct audited *a = *state;
+    struct rec_due d = {0};
+    char bytes[64];
+    struct key k;
+    rec_due_encode(&d, bytes);
+    plant(a, FAMILY_DUE, key_due(&k, 1, 9, id_slice(&a->late)),
+          slice_of(bytes, rec_due_size(&d)));
+    finds(a, "due", "a time of no kind that there is");
+}
+
 static void a_lost_parked_place_is_found(void **state)
 {
     struct audited *a = *state;
@@ -529,6 +555,8 @@ int main(void)
         T(a_lost_lease_is_found),
         T(a_lost_place_is_found),
         T(a_lost_time_is_found),
+        T(a_lost_deadline_is_found),
+        T(a_time_of_an_unknown_kind_is_found),
         T(a_lost_parked_place_is_found),
         T(a_lost_job_is_found),
         T(a_lost_payload_is_found),

@@ -49,7 +49,9 @@ static struct mended mended(struct rig *r)
 
 static void some_of_all(struct rig *r)
 {
-    struct job_options late = {.given = GIVEN(DELAY), .delay_ms = 60000};
+    struct job_options late = {.given = GIVEN(DELAY) | GIVEN(DEADLINE),
+                               .delay_ms = 60000,
+                               .deadline_ms = 120000};
     for (int i = 0; i < 10; i++)
         rig_add(r, "q", "x", NULL);
     rig_add(r, "q", "late", &late);
@@ -78,6 +80,8 @@ static void jobs_without_a_place_get_it_back(void **state)
     assert_int_equal(rig_lease(r, "q", 20), 9);
     rig_pass(r, 60000);
     assert_int_equal(rig_lease(r, "q", 20), 1);
+    rig_pass(r, 60000);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_EXPIRED], 1);
 }
 
 static void lost_counters_are_counted_anew(void **state)
