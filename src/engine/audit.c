@@ -28,6 +28,7 @@ void audit_tell(struct audit *a, enum family f, struct slice key,
     for (char *c = text; *c != '\0'; c++) /* clients choose names */
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
+    a->told++;
     a->tell(a->ud, text);
 }
 

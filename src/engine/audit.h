@@ -25,6 +25,7 @@ struct audit {
     struct engine *e;
     engine_finding_fn tell;
     void *ud;
+    uint64_t told;
     struct errbuf *err;
     enum err rc; /* of reading; what is found behind an error is not told */
 

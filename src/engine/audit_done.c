@@ -46,15 +46,19 @@ static void look_at_past(struct audit *a, struct slice key, struct slice value)
 static void find_lost_job(struct audit *a, struct slice key, struct slice value)
 {
     struct index_key k;
-    struct slice ids;
+    struct slice ids, row;
     struct id id;
     struct key job;
     if (!key_parse_index(key, &k) || !index_ids(value, &ids))
         return;
-    for (size_t at = 0; index_next(ids, &at, &id);)
-        if (!audit_there(a, FAMILY_PAST, key_past_job(&job, k.bucket, &id)))
+    for (size_t at = 0; index_next(ids, &at, &id);) {
+        if (!audit_row(a, FAMILY_PAST, key_past_job(&job, k.bucket, &id), &row))
             audit_tell(a, FAMILY_PAST, key_slice(&job),
                        "is missing: family index names job %s", audit_id(&id));
+        else if (!index_names(&k, &id, row))
+            audit_tell(a, FAMILY_INDEX, key,
+                       "names job %s, whose row says another", audit_id(&id));
+    }
 }
 
 static void find_unlisted(struct audit *a, struct slice key, struct slice value)
@@ -78,6 +82,13 @@ void audit_done(struct audit *a)
     audit_each(a, FAMILY_PAST, look_at_past);
     if (a->index.n == a->past.n && a->index.sum == a->past.sum)
         return;
+    uint64_t told = a->told;
     audit_each(a, FAMILY_INDEX, find_lost_job);
     audit_each(a, FAMILY_PAST, find_unlisted);
+    if (a->told == told) /* twice in one row, say */
+        audit_tell(a, FAMILY_INDEX, SLICE_EMPTY,
+                   "names %llu finished jobs; family past has %llu, each of "
+                   "them named",
+                   (unsigned long long)a->index.n,
+                   (unsigned long long)a->past.n);
 }

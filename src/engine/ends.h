@@ -118,6 +118,9 @@ void index_settle(struct engine *e);
  * job's row, or cannot be read. */
 MUST_USE bool index_key_of(const struct past_key *k, struct slice value,
                            struct key *block);
+/* Does this row of `past` say that the block at `at` names its job? */
+bool index_names(const struct index_key *at, const struct id *id,
+                 struct slice value);
 /* The ids in a row of the index, holes included; false: damaged. */
 MUST_USE bool index_ids(struct slice value, struct slice *ids);
 /* The next of them from *at on, which moves behind it; false: no more. */

@@ -70,6 +70,16 @@ bool index_key_of(const struct past_key *k, struct slice value,
     return true;
 }
 
+bool index_names(const struct index_key *at, const struct id *id,
+                 struct slice value)
+{
+    struct past_key k = {.bucket = at->bucket, .id = *id, .kind = PAST_JOB};
+    struct key block, says;
+    key_index(&block, at->bucket, at->queue, at->state, at->time_ms, at->block);
+    return index_key_of(&k, value, &says) &&
+           slice_eq(key_slice(&says), key_slice(&block));
+}
+
 bool index_ids(struct slice value, struct slice *ids)
 {
     struct rec_index r;

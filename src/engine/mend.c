@@ -48,7 +48,7 @@ struct tally {
     uint64_t n;
 };
 
-/* A block of the index that names jobs that are not there, the next `n` of
+/* A block of the index that names jobs that it should not, the next `n` of
  * mend.lost. */
 struct holed {
     struct index_key at;
@@ -201,16 +201,20 @@ static bool note_job(struct slice key, struct slice value, void *ud)
     return true;
 }
 
-/* How many jobs of a block there are; those that are not are noted. */
+/* How many jobs of a block there are and know of it; the others are noted. */
 static uint64_t count_block(struct mend *m, const struct index_key *at,
                             struct slice ids)
 {
     struct holed h = {.at = *at};
+    struct slice row;
     struct id id;
     struct key k;
     uint64_t n = 0;
     for (size_t i = 0; index_next(ids, &i, &id);) {
-        if (there(m, FAMILY_PAST, key_past_job(&k, at->bucket, &id))) {
+        if (store_get(m->e->store, NULL, FAMILY_PAST,
+                      key_past_job(&k, at->bucket, &id), &row,
+                      NULL) == ERR_OK &&
+            index_names(at, &id, row)) {
             n++;
         } else {
             buf_add(&m->lost, &id, sizeof(id));

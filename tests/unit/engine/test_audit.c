@@ -482,6 +482,37 @@ static void a_finished_job_that_nothing_lists_is_found(void **state)
     finds(a, "index", "does not name the finished job");
 }
 
+/* The row of the index of the only finished job: of the block `later` blocks
+ * behind its own, with its id so many times. */
+static void plant_index(struct audited *a, uint64_t later, unsigned times)
+{
+    struct key k = only_key(a, FAMILY_INDEX);
+    struct index_key at;
+    struct buf ids = {0};
+    char row[128];
+    assert_true(key_parse_index(key_slice(&k), &at));
+    for (unsigned i = 0; i < times; i++)
+        buf_add(&ids, a->done.bytes, ID_LEN);
+    struct rec_index index = {buf_slice(&ids)};
+    rec_index_encode(&index, row);
+    key_index(&k, at.bucket, at.queue, at.state, at.time_ms, at.block + later);
+    plant(a, FAMILY_INDEX, key_slice(&k),
+          slice_of(row, rec_index_size(&index)));
+    buf_release(&ids);
+}
+
+static void a_job_that_names_another_list_is_found(void **state)
+{
+    plant_index(*state, 1, 1);
+    finds(*state, "index, row", "whose row says another");
+}
+
+static void a_job_that_is_listed_twice_is_found(void **state)
+{
+    plant_index(*state, 0, 2);
+    finds(*state, "index", "names 2 finished jobs; family past has 1");
+}
+
 static void lost_counters_are_found(void **state)
 {
     struct audited *a = *state;
@@ -568,6 +599,8 @@ int main(void)
         T(a_job_of_a_lane_that_is_lost_is_found),
         T(finished_jobs_and_their_lists_are_compared),
         T(a_finished_job_that_nothing_lists_is_found),
+        T(a_job_that_names_another_list_is_found),
+        T(a_job_that_is_listed_twice_is_found),
         T(lost_counters_are_found),
         T(whatever_row_is_lost_is_missed),
     };

@@ -156,6 +156,32 @@ static struct past_key only_past(struct rig *r, struct buf *value)
     return at;
 }
 
+/* A row of the index that was written anew, say, and an older one as well. */
+static void a_finished_job_is_listed_where_its_row_says(void **state)
+{
+    struct rig *r = *state;
+    struct buf value = {0};
+    struct rec_done d;
+    struct rec_job job;
+    struct key k;
+    some_of_all(r);
+    struct past_key past = only_past(r, &value);
+    assert_true(rec_done_decode(&d, buf_slice(&value)));
+    assert_true(rec_job_decode(&job, d.job));
+    struct rec_index index = {id_slice(&past.id)};
+    key_index(&k, past.bucket, job.queue, d.state, d.finished_ms, d.block + 1);
+    rec_index_encode(&index, store_put(r->store, FAMILY_INDEX, key_slice(&k),
+                                       rec_index_size(&index), false));
+    buf_release(&value);
+    store_commit(r->store, r->now);
+    rig_restart(r);
+    assert_int_not_equal(engine_check(r->engine, &r->err), ERR_OK);
+    struct mended m = mended(r);
+    assert_int_equal(m.recounted + m.listed, 0);
+    assert_int_equal(rig_queue(r, "q").jobs[JOB_COMPLETED], 1);
+    assert_int_equal(lose(r, FAMILY_INDEX, SLICE_EMPTY), 1);
+}
+
 /* Blocks of which one job is left each: more of them than an entry may hold. */
 static void jobs_are_lost_without_bound(void **state)
 {
@@ -311,6 +337,7 @@ int main(void)
         TEST(lost_counters_are_counted_anew),
         TEST(finished_jobs_are_listed_again),
         TEST(a_lost_finished_job_is_not_listed),
+        TEST(a_finished_job_is_listed_where_its_row_says),
         TEST(jobs_are_lost_without_bound),
         TEST(a_lost_counter_of_an_owner_is_counted_anew),
         TEST(finished_jobs_are_counted_where_they_are_listed),
