@@ -47,7 +47,7 @@ OWN = {
     ("schedule.list", "CURSOR"): "a",
     ("schedule.set", "FOR"): "1h",
 }
-LISTS = {"CREATED": ["-", "+"], "FINISHED": ["-", "+"],
+LISTS = {"CREATED": ["1", "+"], "FINISHED": ["-", "+"],
          "HANDLERS": ["1", "%(queue)s"], "WEIGHTS": ["1", "5"],
          "FIELDS": ["2", "token", "payload"],
          "NEVER": ["1", "Fatal*"], "ONLY": ["1", "Net*"], "QUEUES": ["1", "q"]}
