@@ -268,7 +268,7 @@ static inline struct slice record_get_bytes(struct record_reader *in)
     r->field = in.at < in.end ? record_get_##kind(&in) : (RECORD_C_##kind){0};
 
 /* A list and a number make a decoder of that version alone. */
-#define RECORD_READER(name, version, LIST)                         \
+#define RECORD_READER_BY(name, version, LIST, GET, shortest)       \
     static inline bool name##_decode_v##version(struct name *r,    \
                                                 struct slice from) \
     {                                                              \
@@ -276,9 +276,11 @@ static inline struct slice record_get_bytes(struct record_reader *in)
         memset(r, 0, sizeof(*r));                                  \
         if (record_get_u8(&in) != (version))                       \
             return false;                                          \
-        LIST(RECORD_GET)                                           \
-        return record_done(&in);                                   \
+        LIST(GET)                                                  \
+        return record_done(&in) && (shortest);                     \
     }
+#define RECORD_READER(name, version, LIST) \
+    RECORD_READER_BY(name, version, LIST, RECORD_GET, true)
 
 #define RECORD_WRITER(name, version, LIST)                            \
     struct name {                                                     \
@@ -298,17 +300,9 @@ static inline struct slice record_get_bytes(struct record_reader *in)
     }
 
 /* From this version on without the zero fields at its end. */
-#define RECORD_READER_CUT(name, version, LIST)                     \
-    static inline bool name##_decode_v##version(struct name *r,    \
-                                                struct slice from) \
-    {                                                              \
-        struct record_reader in = record_reader(from);             \
-        memset(r, 0, sizeof(*r));                                  \
-        if (record_get_u8(&in) != (version))                       \
-            return false;                                          \
-        LIST(RECORD_GET_CUT)                                       \
-        return record_done(&in) && name##_size(r) == from.len;     \
-    }
+#define RECORD_READER_CUT(name, version, LIST)            \
+    RECORD_READER_BY(name, version, LIST, RECORD_GET_CUT, \
+                     name##_size(r) == from.len)
 
 #define RECORD_WRITER_CUT(name, version, LIST)                        \
     struct name {                                                     \

@@ -374,6 +374,43 @@ enum job_state rig_state(struct rig *r, struct id id)
     return rc == ERR_OK ? v.state : (enum job_state)0;
 }
 
+struct job_view rig_view(struct rig *r, struct id id)
+{
+    char text[ID_TEXT_LEN];
+    struct job_view v;
+    id_text(&id, text);
+    assert_int_equal(engine_get(r->engine, NULL, slice_of(text, ID_TEXT_LEN),
+                                r->now, &v, &r->err),
+                     ERR_OK);
+    return v;
+}
+
+struct why_view rig_why(struct rig *r, struct id id)
+{
+    char text[ID_TEXT_LEN];
+    struct why_view v;
+    id_text(&id, text);
+    assert_int_equal(engine_why(r->engine, NULL, slice_of(text, ID_TEXT_LEN),
+                                r->now, &v, &r->err),
+                     ERR_OK);
+    return v;
+}
+
+void rig_set(struct rig *r, struct queue_settings s)
+{
+    assert_int_equal(
+        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
+        ERR_OK);
+}
+
+void rig_weigh(struct rig *r, const char *owner, uint32_t weight)
+{
+    struct owner_settings s = {.has_weight = true, .weight = weight};
+    assert_int_equal(
+        engine_owner_set(r->engine, slice_str(owner), &s, r->now, &r->err),
+        ERR_OK);
+}
+
 struct queue_view rig_queue(struct rig *r, const char *queue)
 {
     struct queue_view v = {0};

@@ -90,7 +90,12 @@ enum err rig_update(struct rig *r, struct id id, const struct job_options *o,
 uint32_t rig_executions(struct rig *r, struct id id);
 
 enum job_state rig_state(struct rig *r, struct id id); /* 0: not found */
+struct job_view rig_view(struct rig *r, struct id id); /* it is there */
+struct why_view rig_why(struct rig *r, struct id id);
 struct queue_view rig_queue(struct rig *r, const char *queue);
+/* Of the queue `q`, and of an owner. */
+void rig_set(struct rig *r, struct queue_settings s);
+void rig_weigh(struct rig *r, const char *owner, uint32_t weight);
 
 struct chore_view rig_chore(struct rig *r, struct id id);
 /* Time passes until the chore is done. */

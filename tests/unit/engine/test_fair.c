@@ -29,21 +29,6 @@ static int checked_teardown(void **state)
     return rig_teardown(state);
 }
 
-static void set_queue(struct rig *r, struct queue_settings s)
-{
-    assert_int_equal(
-        engine_queue_set(r->engine, slice_str("q"), &s, r->now, &r->err),
-        ERR_OK);
-}
-
-static void set_weight(struct rig *r, const char *owner, uint32_t weight)
-{
-    struct owner_settings s = {.has_weight = true, .weight = weight};
-    assert_int_equal(
-        engine_owner_set(r->engine, slice_str(owner), &s, r->now, &r->err),
-        ERR_OK);
-}
-
 static void add_for(struct rig *r, const char *owner, const char *handler,
                     uint32_t n)
 {
@@ -146,10 +131,10 @@ static void shares_are_those_of_the_weights(void **state)
 {
     struct rig *r = *state;
     static struct counted c = {.owners = {"one", "two", "five"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
-    set_weight(r, "one", 1);
-    set_weight(r, "two", 2);
-    set_weight(r, "five", 5);
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_weigh(r, "one", 1);
+    rig_weigh(r, "two", 2);
+    rig_weigh(r, "five", 5);
     /* Unequal backlogs, the one with the least weight has the most. */
     add_many(r, "one", 80000);
     add_many(r, "two", 26000);
@@ -164,10 +149,10 @@ static void large_weights_differ_as_small_ones_do(void **state)
 {
     struct rig *r = *state;
     struct counted c = {.owners = {"a", "b", "c"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
-    set_weight(r, "a", 1000000);
-    set_weight(r, "b", 600000);
-    set_weight(r, "c", 400000);
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_weigh(r, "a", 1000000);
+    rig_weigh(r, "b", 600000);
+    rig_weigh(r, "c", 400000);
     for (int i = 0; i < 3; i++)
         add_many(r, c.owners[i], 2000);
     serve(r, &c, 2000);
@@ -180,25 +165,25 @@ static void nobody_takes_turns_any_more_where_it_is_no_longer_fair(void **state)
 {
     struct rig *r = *state;
     struct counted c = {.owners = {"a", "b"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     add_many(r, "a", 100);
     rig_pass(r, 1);
     add_many(r, "b", 100);
     serve(r, &c, 20);
     assert_int_equal(c.got[0], 10);
-    set_queue(r, (struct queue_settings){.has_fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true});
     serve(r, &c, 90);
     assert_int_equal(c.got[0], 90);
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     rig_pass(r, 1);
     add_many(r, "a", 100);
     serve(r, &c, 20);
     within(c.got[0], 10, 0.11);
     /* What came without turns stands in the line of nobody, as one owner. */
-    set_queue(r, (struct queue_settings){.has_fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true});
     serve(r, &c, 90 + 80);
     add_many(r, "a", 50);
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     add_many(r, "b", 50);
     serve(r, &c, 50);
     within(c.got[0], 25, 0.05);
@@ -208,16 +193,16 @@ static void weights_may_change_while_jobs_wait(void **state)
 {
     struct rig *r = *state;
     static struct counted c = {.owners = {"a", "b"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     add_many(r, "a", 10000);
     add_many(r, "b", 10000);
     serve(r, &c, 2000);
     within(c.got[0], 1000, 0.01);
-    set_weight(r, "a", 4);
+    rig_weigh(r, "a", 4);
     serve(r, &c, 5000);
     within(c.got[0], 4000, 0.01);
-    set_weight(r, "a", 1);
-    set_weight(r, "b", 3);
+    rig_weigh(r, "a", 1);
+    rig_weigh(r, "b", 3);
     serve(r, &c, 4000);
     within(c.got[1], 3000, 0.01);
 }
@@ -226,7 +211,7 @@ static void who_returns_from_idling_starts_at_the_present(void **state)
 {
     struct rig *r = *state;
     static struct counted c = {.owners = {"busy", "idle"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     add_many(r, "busy", 10000);
     add_many(r, "idle", 1);
     serve(r, &c, 5000);
@@ -244,7 +229,7 @@ static void who_is_idle_since_a_start_begins_at_the_present(void **state)
     struct job_options later = {.given = GIVEN(OWNER) | GIVEN(DELAY),
                                 .owner = SLICE_LIT("idle"),
                                 .delay_ms = 3600000};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     rig_add(r, "q", "x", &later);
     add_many(r, "busy", 10000);
     rig_restart(r);
@@ -259,7 +244,7 @@ static void cost_counts_as_much_service(void **state)
 {
     struct rig *r = *state;
     static struct counted c = {.owners = {"dear", "cheap"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     struct job_options o = {.given = GIVEN(OWNER) | GIVEN(COST),
                             .owner = SLICE_LIT("dear"),
                             .cost = 3};
@@ -273,7 +258,7 @@ static void cost_counts_as_much_service(void **state)
 static void an_undone_lease_costs_its_owner_nothing(void **state)
 {
     struct rig *r = *state;
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     for (int i = 0; i < 20; i++) {
         const char *owner = i % 2 == 0 ? "a" : "b";
         struct job_options o = {.given = GIVEN(OWNER),
@@ -341,7 +326,7 @@ static void a_hundred_thousand_owners_take_turns(void **state)
     struct rig *r = *state;
     static struct counted c = {.owners = {"whale"}};
     char owner[16];
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     add_many(r, "whale", 5000);
     for (int i = 0; i < 100000; i++) {
         (void)snprintf(owner, sizeof(owner), "o%d", i);
@@ -372,7 +357,7 @@ static void equals_are_served_in_the_order_of_their_arrival(void **state)
     static struct counted c;
     struct slice q = SLICE_LIT("q");
     char name[5];
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 300; i++) {
             snprintf(name, sizeof(name), "o%03u", i * 7 % 300);
@@ -408,7 +393,7 @@ static void cancelling_many_of_one_owner_leaves_the_others_alone(void **state)
     uint32_t jobs = owner_jobs();
     struct add_result *gone = mem_alloc(jobs * sizeof(*gone));
     struct job_options o = {.given = GIVEN(OWNER), .owner = SLICE_LIT("gone")};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     for (uint32_t i = 0; i < BATCH; i++)
         payloads[i] = SLICE_LIT("x");
     for (uint32_t i = 0; i < jobs; i += BATCH) {
@@ -446,9 +431,9 @@ static void cancelling_many_of_one_owner_leaves_the_others_alone(void **state)
 static void aging_bounds_the_wait_of_the_lowest_priority(void **state)
 {
     struct rig *r = *state;
-    set_queue(r,
-              (struct queue_settings){
-                  .has_order = true, .order = 1, .has_age = true, .age_ms = 2});
+    rig_set(r,
+            (struct queue_settings){
+                .has_order = true, .order = 1, .has_age = true, .age_ms = 2});
     struct job_options high = {.given = GIVEN(PRIORITY), .priority = 1000};
     struct job_options low = {.given = GIVEN(PRIORITY), .priority = 0};
     for (int i = 0; i < 20; i++)
@@ -475,9 +460,9 @@ static void a_change_of_order_starves_nobody(void **state)
     struct job_options high = {.given = GIVEN(PRIORITY), .priority = 1000};
     struct id old = rig_add(r, "q", "x", &low).id;
     rig_pass(r, 5000);
-    set_queue(r,
-              (struct queue_settings){
-                  .has_order = true, .order = 1, .has_age = true, .age_ms = 2});
+    rig_set(r,
+            (struct queue_settings){
+                .has_order = true, .order = 1, .has_age = true, .age_ms = 2});
     struct id young = rig_add(r, "q", "x", &high).id;
     assert_int_equal(rig_lease(r, "q", 1), 1);
     assert_true(id_eq(&r->ids[0], &old));
@@ -498,7 +483,7 @@ static void many_lanes_get_their_new_order_in_slices(void **state)
     struct id last = {{0}};
     int slices = 0;
     aging.has_fair = aging.fair = true;
-    set_queue(r, aging);
+    rig_set(r, aging);
     r->check = false;
     for (int i = 0; i < OWNERS; i++) {
         (void)snprintf(owner, sizeof(owner), "o%d", i);
@@ -509,7 +494,7 @@ static void many_lanes_get_their_new_order_in_slices(void **state)
     r->check = true;
     assert_int_equal(rig_lease(r, "q", 1), 1);
     assert_false(id_eq(&r->ids[0], &last)); /* it was the last to come */
-    set_queue(r, plain);
+    rig_set(r, plain);
     while (engine_next_ms(r->engine, r->now) == r->now.mono_ms) {
         slices++;
         (void)engine_tick(r->engine, r->now);
@@ -525,7 +510,7 @@ static void turns_are_of_owners_whatever_the_handlers(void **state)
 {
     struct rig *r = *state;
     struct counted c = {.owners = {"a", "b", "c"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     r->check = true;
     add_for(r, "a", "x", 60);
     add_for(r, "a", "y", 60);
@@ -560,7 +545,7 @@ static void who_comes_back_with_its_handler_starts_at_the_present(void **state)
     struct rig *r = *state;
     struct slice h = SLICE_LIT("h");
     struct counted c = {.owners = {"a", "b"}};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     add_for(r, "a", "h", 300);
     add_many(r, "b", 600);
     assert_int_equal(engine_handler_pause(r->engine, h, true, r->now, &r->err),
@@ -652,7 +637,7 @@ static void an_estimate_knows_the_rate_that_the_job_waits_for(void **state)
 static void an_estimate_of_a_fair_queue_counts_the_turns_of_others(void **state)
 {
     struct rig *r = *state;
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     add_many(r, "a", 200);
     add_many(r, "b", 14);
     add_many(r, "c", 14);

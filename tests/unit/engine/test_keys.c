@@ -597,6 +597,17 @@ static void an_undone_lease_keeps_the_key_of_a_waiting_job(void **state)
 }
 
 /* All that makes it another request. */
+/* With the key `k`: a queue and a handler. */
+static struct lease_params keyed(const struct slice *names)
+{
+    return (struct lease_params){.queues = names,
+                                 .queues_n = 1,
+                                 .handlers = names + 1,
+                                 .handlers_n = 1,
+                                 .count = 1,
+                                 .idempotency = SLICE_LIT("k")};
+}
+
 static void refuses_others(struct rig *r, const struct lease_params *p)
 {
     struct slice names[] = {SLICE_LIT("other"), p->queues[0], p->handlers[0]};
@@ -620,12 +631,7 @@ static void a_lease_asked_for_otherwise_is_told_so(void **state)
 {
     struct rig *r = *state;
     struct slice names[] = {SLICE_LIT("q"), SLICE_LIT("h")};
-    const struct lease_params p = {.queues = names,
-                                   .queues_n = 1,
-                                   .handlers = names + 1,
-                                   .handlers_n = 1,
-                                   .count = 1,
-                                   .idempotency = SLICE_LIT("k")};
+    const struct lease_params p = keyed(names);
     struct job_options o = {.given = GIVEN(HANDLER), .handler = names[1]};
     rig_add(r, "q", "x", &o);
     assert_int_equal(rig_lease_with(r, &p), ERR_OK);
@@ -647,12 +653,7 @@ static void a_call_that_waits_keeps_its_key_from_other_requests(void **state)
 {
     struct rig *r = *state;
     struct slice names[] = {SLICE_LIT("q"), SLICE_LIT("h")};
-    const struct lease_params p = {.queues = names,
-                                   .queues_n = 1,
-                                   .handlers = names + 1,
-                                   .handlers_n = 1,
-                                   .count = 1,
-                                   .idempotency = SLICE_LIT("k")};
+    const struct lease_params p = keyed(names);
     struct job_options o = {.given = GIVEN(HANDLER), .handler = names[1]};
     struct caller old = {.waiter.wake = wake}, again = {.waiter.wake = wake};
     assert_int_equal(rig_lease_with(r, &p), ERR_EMPTY);

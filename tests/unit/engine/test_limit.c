@@ -39,17 +39,6 @@ static struct limit_view limit(struct rig *r, const char *name)
     return v;
 }
 
-static struct why_view why(struct rig *r, struct id id)
-{
-    char text[ID_TEXT_LEN];
-    struct why_view v;
-    id_text(&id, text);
-    assert_int_equal(engine_why(r->engine, NULL, slice_of(text, ID_TEXT_LEN),
-                                r->now, &v, &r->err),
-                     ERR_OK);
-    return v;
-}
-
 static void ack_all(struct rig *r)
 {
     static struct rig copy;
@@ -74,12 +63,13 @@ static void a_full_name_parks_jobs_and_lets_others_pass(void **state)
     assert_int_equal(limit(r, "api:a").running, 1);
     assert_true(limit(r, "api:a").full);
     assert_int_equal(limit(r, "api:a").parked, 1);
-    assert_string_equal(why(r, second).text, "api:a has 1 of 1 slots in use");
+    assert_string_equal(rig_why(r, second).text,
+                        "api:a has 1 of 1 slots in use");
     /* A newcomer goes there at once. */
     struct id fourth = add_named(r, "q", "api:a", NULL);
     assert_int_equal(rig_state(r, fourth), JOB_PARKED);
-    assert_int_equal(why(r, fourth).place, 2);
-    assert_true(why(r, fourth).place_exact);
+    assert_int_equal(rig_why(r, fourth).place, 2);
+    assert_true(rig_why(r, fourth).place_exact);
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
     assert_int_equal(rig_lease(r, "q", 10), 1);
     assert_true(id_eq(&r->ids[0], &second));
@@ -100,15 +90,15 @@ static void a_place_behind_a_full_name_counts_all_who_wait_for_it(void **state)
     for (int i = 0; i < 3; i++)
         add_named(r, "q", "api", NULL);
     struct id other = rig_add(r, "q", "x", &o).id;
-    assert_int_equal(why(r, other).place, 4);
-    assert_true(why(r, other).place_exact);
+    assert_int_equal(rig_why(r, other).place, 4);
+    assert_true(rig_why(r, other).place_exact);
     /* When a slot is free nobody knows. */
-    assert_int_equal(why(r, other).start_estimate_ms, -1);
+    assert_int_equal(rig_why(r, other).start_estimate_ms, -1);
     struct id elsewhere = rig_add(r, "other", "x", &o).id;
-    assert_int_equal(why(r, elsewhere).place, 1);
-    assert_false(why(r, elsewhere).place_exact);
-    assert_int_equal(why(r, other).place, 4);
-    assert_false(why(r, other).place_exact);
+    assert_int_equal(rig_why(r, elsewhere).place, 1);
+    assert_false(rig_why(r, elsewhere).place_exact);
+    assert_int_equal(rig_why(r, other).place, 4);
+    assert_false(rig_why(r, other).place_exact);
 }
 
 /* It is moved under the name only when somebody asks for it. */
@@ -120,10 +110,10 @@ static void a_ready_job_names_the_limit_that_became_full(void **state)
     struct id second = add_named(r, "q", "api", NULL);
     assert_int_equal(rig_lease(r, "q", 1), 1);
     assert_int_equal(rig_state(r, second), JOB_READY);
-    assert_true(slice_is(why(r, second).reason, "limit"));
-    assert_true(slice_is(why(r, second).name, "api"));
+    assert_true(slice_is(rig_why(r, second).reason, "limit"));
+    assert_true(slice_is(rig_why(r, second).name, "api"));
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
-    assert_true(slice_is(why(r, second).reason, "no worker"));
+    assert_true(slice_is(rig_why(r, second).reason, "no worker"));
 }
 
 static void
@@ -137,21 +127,21 @@ a_parked_job_whose_name_is_open_names_what_else_is_full(void **state)
     add_named(r, "other", "a", NULL);
     assert_int_equal(rig_lease(r, "other", 1), 1);
     struct id both = add_named(r, "q", "a", "b");
-    assert_true(slice_is(why(r, both).name, "a"));
+    assert_true(slice_is(rig_why(r, both).name, "a"));
     memcpy(token, r->tokens[0], sizeof(token));
     add_named(r, "other", "b", NULL);
     assert_int_equal(rig_lease(r, "other", 1), 1);
     assert_int_equal(rig_ack(r, slice_str(token)), ERR_OK);
-    assert_true(slice_is(why(r, both).name, "b"));
+    assert_true(slice_is(rig_why(r, both).name, "b"));
     assert_int_equal(rig_ack(r, r->token[0]), ERR_OK);
-    assert_true(slice_is(why(r, both).reason, "in line"));
+    assert_true(slice_is(rig_why(r, both).reason, "in line"));
     assert_int_equal(
         engine_queue_set(r->engine, SLICE_LIT("q"), &one, r->now, &r->err),
         ERR_OK);
     rig_add(r, "q", "x",
             &(struct job_options){.given = GIVEN(PRIORITY), .priority = 900});
     assert_int_equal(rig_lease(r, "q", 1), 1);
-    assert_true(slice_is(why(r, both).reason, "queue limit"));
+    assert_true(slice_is(rig_why(r, both).reason, "queue limit"));
 }
 
 static void slots_are_counted_again_after_a_restart(void **state)
@@ -227,7 +217,7 @@ static void a_worker_may_close_a_name_for_a_while(void **state)
     assert_int_equal(rig_lease(r, "q", 10), 0);
     assert_int_equal(rig_state(r, id), JOB_PARKED);
     assert_int_equal(limit(r, "api").opens_ms, r->now.wall_ms + 30000);
-    assert_string_equal(why(r, id).text, "api was closed by a worker");
+    assert_string_equal(rig_why(r, id).text, "api was closed by a worker");
     rig_restart(r);
     rig_pass(r, 29999);
     assert_int_equal(rig_lease(r, "q", 10), 0);
@@ -333,15 +323,15 @@ static void a_costly_job_tells_that_its_rate_is_used_up(void **state)
     struct rig *r = *state;
     use_up_most(r);
     struct id id = add_costing(r, 5);
-    assert_true(slice_is(why(r, id).reason, "rate"));
-    assert_int_equal(why(r, id).changes_ms, r->now.wall_ms + 600);
+    assert_true(slice_is(rig_why(r, id).reason, "rate"));
+    assert_int_equal(rig_why(r, id).changes_ms, r->now.wall_ms + 600);
     /* One that is ready, and has to be moved yet. */
     rig_pass(r, 600);
     struct id next = add_costing(r, 5);
     assert_int_equal(rig_lease(r, "q", 1), 1);
     rig_pass(r, 300);
-    assert_true(slice_is(why(r, next).reason, "rate"));
-    assert_int_equal(why(r, next).changes_ms, r->now.wall_ms + 700);
+    assert_true(slice_is(rig_why(r, next).reason, "rate"));
+    assert_int_equal(rig_why(r, next).changes_ms, r->now.wall_ms + 700);
 }
 
 static void a_cheap_job_tells_that_a_dear_one_is_before_it(void **state)
@@ -352,7 +342,7 @@ static void a_cheap_job_tells_that_a_dear_one_is_before_it(void **state)
     struct id id = add_costing(r, 1);
     assert_int_equal(rig_lease(r, "q", 10), 0);
     assert_int_equal(rig_state(r, id), JOB_PARKED);
-    struct why_view v = why(r, id);
+    struct why_view v = rig_why(r, id);
     assert_true(slice_is(v.reason, "rate"));
     assert_string_equal(v.text, "one that costs more is before it, and waits "
                                 "for the rate of api");
@@ -360,7 +350,7 @@ static void a_cheap_job_tells_that_a_dear_one_is_before_it(void **state)
     assert_int_equal(v.place, 2);
     rig_pass(r, 600);
     assert_int_equal(rig_lease(r, "q", 10), 1);
-    assert_string_equal(why(r, id).text,
+    assert_string_equal(rig_why(r, id).text,
                         "api has used up its rate of 5 per 1000 ms");
 }
 

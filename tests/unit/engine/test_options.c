@@ -76,20 +76,9 @@ static enum err set(struct rig *r, const struct job_options *o, bool clear)
     return rc;
 }
 
-static struct job_view view(struct rig *r, struct id id)
-{
-    char text[ID_TEXT_LEN];
-    struct job_view v;
-    id_text(&id, text);
-    assert_int_equal(engine_get(r->engine, NULL, slice_of(text, ID_TEXT_LEN),
-                                r->now, &v, &r->err),
-                     ERR_OK);
-    return v;
-}
-
 static void assert_same(struct rig *r, struct id a, struct id b)
 {
-    struct job_view x = view(r, a), y = view(r, b);
+    struct job_view x = rig_view(r, a), y = rig_view(r, b);
     assert_int_equal(x.state, y.state);
     assert_int_equal(x.priority, y.priority);
     assert_int_equal(x.retries, y.retries);
@@ -222,8 +211,8 @@ static void a_word_that_has_no_effect_takes_its_sla_along(void **state)
     struct id id;
     assert_int_equal(set(r, &limit, true), ERR_OK);
     assert_int_equal(add(r, &own, &id), ERR_OK);
-    assert_int_equal(view(r, id).timeout_ms, MINUTE_MS);
-    assert_int_equal(view(r, id).expect_ms, 0);
+    assert_int_equal(rig_view(r, id).timeout_ms, MINUTE_MS);
+    assert_int_equal(rig_view(r, id).expect_ms, 0);
 }
 
 /* Such settings may stand in the rows of an earlier version. */
@@ -259,7 +248,7 @@ static void a_word_is_taken_back_by_its_default(void **state)
     o.cap_ms = r->config.cap_ms;
     assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
     assert_int_equal(rig_update(r, id, &none, NULL), ERR_OK);
-    assert_int_equal(view(r, id).backoff, BACKOFF_NONE);
+    assert_int_equal(rig_view(r, id).backoff, BACKOFF_NONE);
 }
 
 /* A CAP that only followed a long BASE goes back with it. */
@@ -270,10 +259,10 @@ static void nobody_said_a_cap_that_follows_the_base(void **state)
                             .base_ms = 2 * r->config.cap_ms};
     struct id id;
     assert_int_equal(add(r, &o, &id), ERR_OK);
-    assert_int_equal(view(r, id).cap_ms, o.base_ms);
+    assert_int_equal(rig_view(r, id).cap_ms, o.base_ms);
     o.base_ms = 5000;
     assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);
-    assert_int_equal(view(r, id).cap_ms, r->config.cap_ms);
+    assert_int_equal(rig_view(r, id).cap_ms, r->config.cap_ms);
     o.given = GIVEN(CAP);
     o.cap_ms = 5000;
     assert_int_equal(rig_update(r, id, &o, NULL), ERR_OK);

@@ -9,13 +9,7 @@
 
 static uint64_t run_at(struct rig *r, struct id id)
 {
-    char text[ID_TEXT_LEN];
-    struct job_view v;
-    id_text(&id, text);
-    assert_int_equal(engine_get(r->engine, NULL, slice_of(text, ID_TEXT_LEN),
-                                r->now, &v, &r->err),
-                     ERR_OK);
-    return v.run_at_ms;
+    return rig_view(r, id).run_at_ms;
 }
 
 /* Fail the only job of `q` once; how long until it runs again? */

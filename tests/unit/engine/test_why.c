@@ -8,17 +8,6 @@
 
 #define IN_10S .given = GIVEN(DEADLINE), .deadline_ms = 10000
 
-static struct why_view why(struct rig *r, struct id id)
-{
-    char text[ID_TEXT_LEN];
-    struct why_view v;
-    id_text(&id, text);
-    assert_int_equal(engine_why(r->engine, NULL, slice_of(text, ID_TEXT_LEN),
-                                r->now, &v, &r->err),
-                     ERR_OK);
-    return v;
-}
-
 static void manage(struct rig *r, struct manage_params p, struct id id)
 {
     assert_int_equal(rig_manage(r, p, &id, 1), ERR_OK);
@@ -30,7 +19,7 @@ static void manage(struct rig *r, struct manage_params p, struct id id)
 static void changes_in(struct rig *r, struct id id, uint64_t ms)
 {
     enum job_state was = rig_state(r, id);
-    assert_int_equal(why(r, id).changes_ms, r->now.wall_ms + ms);
+    assert_int_equal(rig_why(r, id).changes_ms, r->now.wall_ms + ms);
     rig_pass(r, ms - 1);
     assert_int_equal(rig_state(r, id), was);
     rig_pass(r, 1);
@@ -44,11 +33,11 @@ static void what_was_told_to_stop_changes_when_it_is_forced(void **state)
         .verb = MANAGE_CANCEL, .has_force = true, .force_ms = 2000};
     struct id id = rig_add(r, "q", "x", NULL).id;
     assert_int_equal(rig_lease(r, "q", 1), 1);
-    assert_true(slice_is(why(r, id).reason, "running"));
-    assert_int_equal(why(r, id).changes_ms, r->now.wall_ms + 30000);
+    assert_true(slice_is(rig_why(r, id).reason, "running"));
+    assert_int_equal(rig_why(r, id).changes_ms, r->now.wall_ms + 30000);
     manage(r, p, id);
-    assert_true(slice_is(why(r, id).reason, "cancelling"));
-    assert_string_equal(why(r, id).text,
+    assert_true(slice_is(rig_why(r, id).reason, "cancelling"));
+    assert_string_equal(rig_why(r, id).text,
                         "it is leased, delivery 1; it was told to stop");
     changes_in(r, id, 2000);
     assert_int_equal(rig_state(r, id), JOB_CANCELLED);
@@ -74,7 +63,7 @@ static void a_running_job_changes_with_the_first_of_its_clocks(void **state)
     id = rig_add(r, "third", "x", NULL).id;
     engine_session_attach(r->engine, p.session, 1);
     assert_int_equal(rig_lease_with(r, &p), ERR_OK);
-    assert_int_equal(why(r, id).changes_ms, r->now.wall_ms + 30000);
+    assert_int_equal(rig_why(r, id).changes_ms, r->now.wall_ms + 30000);
     engine_client_gone(r->engine, 1, r->now);
     changes_in(r, id, 3000);
 }
@@ -93,7 +82,7 @@ static void a_waiting_job_changes_when_its_time_is_over(void **state)
     /* While it runs it has started; given back it has not. */
     struct id again = rig_add(r, "q", "x", &o).id;
     assert_int_equal(rig_lease(r, "q", 1), 1);
-    assert_int_equal(why(r, again).changes_ms, r->now.wall_ms + 10000);
+    assert_int_equal(rig_why(r, again).changes_ms, r->now.wall_ms + 10000);
     assert_int_equal(rig_release(r, r->token[0]), ERR_OK);
     changes_in(r, again, 4000);
     /* What comes first, and when it may start. */
@@ -110,7 +99,7 @@ static void a_waiting_job_changes_when_its_time_is_over(void **state)
     later.tokens = r->token;
     later.n = 1;
     assert_int_equal(rig_nack_with(r, later), ERR_OK);
-    assert_int_equal(why(r, retrying).start_estimate_ms, 60000);
+    assert_int_equal(rig_why(r, retrying).start_estimate_ms, 60000);
     changes_in(r, retrying, 10000);
 }
 
@@ -118,21 +107,6 @@ static void a_waiting_job_changes_when_its_time_is_over(void **state)
 
 #define OWNERS 6
 #define JOBS_MAX 400
-
-static void set_queue(struct rig *r, struct queue_settings s)
-{
-    assert_int_equal(
-        engine_queue_set(r->engine, SLICE_LIT("q"), &s, r->now, &r->err),
-        ERR_OK);
-}
-
-static void set_weight(struct rig *r, const char *owner, uint32_t weight)
-{
-    struct owner_settings s = {.has_weight = true, .weight = weight};
-    assert_int_equal(
-        engine_owner_set(r->engine, slice_str(owner), &s, r->now, &r->err),
-        ERR_OK);
-}
 
 static struct id add_for(struct rig *r, const char *owner)
 {
@@ -144,15 +118,15 @@ static void owners_of_a_fair_queue_are_told_their_turns(void **state)
 {
     struct rig *r = *state;
     struct id ids[6];
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     for (int i = 0; i < 6; i++)
         ids[i] = add_for(r, i < 3 ? "a" : "b");
     static const uint64_t places[] = {1, 3, 5, 2, 4, 6};
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(why(r, ids[i]).place, places[i]);
-        assert_true(why(r, ids[i]).place_exact);
+        assert_int_equal(rig_why(r, ids[i]).place, places[i]);
+        assert_true(rig_why(r, ids[i]).place_exact);
     }
-    assert_true(slice_is(why(r, ids[0]).reason, "no worker"));
+    assert_true(slice_is(rig_why(r, ids[0]).reason, "no worker"));
 }
 
 struct line {
@@ -210,7 +184,7 @@ static void weigh(struct rig *r, struct line *l)
     static const uint32_t weights[] = {1, 2, 5};
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
     for (int i = 0; i < OWNERS; i++)
-        set_weight(r, names[i], weights[any(l, 3)]);
+        rig_weigh(r, names[i], weights[any(l, 3)]);
 }
 
 /* All places are told, then all jobs are leased, one at a time. */
@@ -219,7 +193,7 @@ static void as_told(struct rig *r, struct line *l)
     uint64_t places[JOBS_MAX];
     find_all(r, l);
     for (uint32_t i = 0; i < l->n; i++) {
-        struct why_view v = why(r, l->ids[i]);
+        struct why_view v = rig_why(r, l->ids[i]);
         assert_true(v.place_exact);
         places[i] = v.place;
     }
@@ -242,12 +216,12 @@ static void jobs_are_leased_in_the_order_of_their_places(void **state)
         struct line l;
         rng_seed(&l.rng, seed);
         bool handlers = seed % 2 == 0, aging = seed % 4 == 1;
-        set_queue(r, (struct queue_settings){.has_fair = true,
-                                             .fair = true,
-                                             .has_order = true,
-                                             .order = aging,
-                                             .has_age = aging,
-                                             .age_ms = 10});
+        rig_set(r, (struct queue_settings){.has_fair = true,
+                                           .fair = true,
+                                           .has_order = true,
+                                           .order = aging,
+                                           .has_age = aging,
+                                           .age_ms = 10});
         weigh(r, &l);
         /* Somewhere in the middle of their turns, and with other weights. */
         fill(r, &l, 20 + (uint32_t)any(&l, 60), handlers);
@@ -278,18 +252,18 @@ a_place_is_at_least_that_where_others_may_not_be_leased(void **state)
     struct job_options o = {.given = GIVEN(OWNER) | GIVEN(HANDLER),
                             .owner = SLICE_LIT("a"),
                             .handler = h};
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     struct id a = rig_add(r, "q", "x", &o).id, b = add_for(r, "b");
-    assert_int_equal(why(r, b).place, 2);
+    assert_int_equal(rig_why(r, b).place, 2);
     /* One that is not served has no turns, and no place. */
     assert_int_equal(engine_handler_pause(r->engine, h, true, r->now, &r->err),
                      ERR_OK);
-    assert_int_equal(why(r, b).place, 1);
-    assert_true(why(r, b).place_exact);
-    assert_false(why(r, a).place_exact);
+    assert_int_equal(rig_why(r, b).place, 1);
+    assert_true(rig_why(r, b).place_exact);
+    assert_false(rig_why(r, a).place_exact);
     assert_int_equal(engine_handler_pause(r->engine, h, false, r->now, &r->err),
                      ERR_OK);
-    assert_true(why(r, a).place_exact);
+    assert_true(rig_why(r, a).place_exact);
     /* A name may hold the first one back: who is before whom then? */
     o = (struct job_options){.given = GIVEN(OWNER) | GIVEN(LIMIT),
                              .owner = SLICE_LIT("c"),
@@ -297,12 +271,12 @@ a_place_is_at_least_that_where_others_may_not_be_leased(void **state)
                              .limits_n = 1};
     (void)rig_add(r, "q", "x", &o);
     struct id last = add_for(r, "b");
-    assert_false(why(r, last).place_exact);
-    assert_int_equal(why(r, last).place, 2);
+    assert_false(rig_why(r, last).place_exact);
+    assert_int_equal(rig_why(r, last).place, 2);
     /* What is only on disk. */
     rig_restart(r);
-    assert_false(why(r, b).place_exact);
-    assert_int_equal(why(r, b).place, 1);
+    assert_false(rig_why(r, b).place_exact);
+    assert_int_equal(rig_why(r, b).place, 1);
 }
 
 /* However many those are, they cost nothing. */
@@ -310,7 +284,7 @@ static void owners_who_are_not_served_leave_places_exact(void **state)
 {
     struct rig *r = *state;
     char name[16];
-    set_queue(r, (struct queue_settings){.has_fair = true, .fair = true});
+    rig_set(r, (struct queue_settings){.has_fair = true, .fair = true});
     for (int i = 0; i < 40; i++) {
         snprintf(name, sizeof(name), "h%d", i);
         struct job_options o = {.given = GIVEN(OWNER) | GIVEN(HANDLER),
@@ -322,10 +296,10 @@ static void owners_who_are_not_served_leave_places_exact(void **state)
                          ERR_OK);
     }
     struct id first = add_for(r, "b"), second = add_for(r, "c");
-    assert_int_equal(why(r, second).place, 2);
-    assert_true(why(r, second).place_exact);
-    assert_int_equal(why(r, first).place, 1);
-    assert_true(why(r, first).place_exact);
+    assert_int_equal(rig_why(r, second).place, 2);
+    assert_true(rig_why(r, second).place_exact);
+    assert_int_equal(rig_why(r, first).place, 1);
+    assert_true(rig_why(r, first).place_exact);
 }
 
 int main(void)
