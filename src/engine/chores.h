@@ -27,6 +27,8 @@ MUST_USE enum err manage_examine(struct engine *e, struct gather *g,
 MUST_USE enum err manage_do(struct engine *e, struct gather *g,
                             const struct manage *a, const struct id *id,
                             struct now now, struct errbuf *err);
+/* A waiting job to no place, until UNHOLD. It may be gone from memory then. */
+void job_hold(struct engine *e, struct job *j, struct now now);
 
 /* --- list.c: jobs by filter, from a position ------------------------------ */
 

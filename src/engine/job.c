@@ -214,6 +214,14 @@ static enum err from_row(struct engine *e, const struct id *id,
     return ERR_OK;
 }
 
+enum err job_body(struct engine *e, struct gather *g, const struct id *id,
+                  enum body_part part, struct slice *out, struct errbuf *err)
+{
+    struct key k;
+    return store_get(e->store, g, FAMILY_BODIES,
+                     key_body(&k, id, (uint8_t)part, 0), out, err);
+}
+
 struct job *job_from_row(struct engine *e, const struct id *id,
                          struct slice row)
 {

@@ -115,6 +115,10 @@ static inline struct slice job_more_bytes(const struct job *j)
 /* What few jobs have; slices point into the job's row. */
 void job_more(const struct job *j, struct rec_more *m);
 
+/* Its long payload, or its checkpoint. */
+enum err job_body(struct engine *e, struct gather *g, const struct id *id,
+                  enum body_part part, struct slice *out, struct errbuf *err);
+
 struct job *job_get(struct engine *e, const struct id *id);
 /* It will be looked up soon: its memory, not touched since it was leased, can
  * come meanwhile. */

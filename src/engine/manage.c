@@ -149,7 +149,7 @@ static void choose(struct engine *e, struct job *j, const struct rec_more *m)
         j->order = lane_order(j->lane, j->priority, j->since_ms);
 }
 
-static void hold(struct engine *e, struct job *j, struct now now)
+void job_hold(struct engine *e, struct job *j, struct now now)
 {
     struct rec_more m;
     uint8_t from = j->state;
@@ -218,7 +218,7 @@ static void do_live(struct engine *e, struct gather *g, const struct manage *a,
         run_now(e, j, now);
         return;
     case MANAGE_HOLD:
-        hold(e, j, now);
+        job_hold(e, j, now);
         return;
     case MANAGE_UNHOLD:
         unhold(e, j, now);

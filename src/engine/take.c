@@ -67,14 +67,6 @@ static enum err head_job(struct engine *e, struct gather *g, struct lane *l,
     return ERR_OK;
 }
 
-static enum err body(struct engine *e, struct gather *g, const struct job *j,
-                     enum body_part part, struct slice *out, struct errbuf *err)
-{
-    struct key k;
-    return store_get(e->store, g, FAMILY_BODIES,
-                     key_body(&k, &j->id, (uint8_t)part, 0), out, err);
-}
-
 /* Long payload and checkpoint, as far as the job has them. */
 struct bodies {
     struct slice payload, checkpoint;
@@ -89,9 +81,9 @@ static enum err bodies_at_hand(struct engine *e, struct gather *g,
     enum err rc = ERR_OK;
     *b = (struct bodies){SLICE_EMPTY, SLICE_EMPTY};
     if ((j->flags & JOBF_BODY) != 0)
-        rc = body(e, g, j, BODY_PAYLOAD, &b->payload, err);
+        rc = job_body(e, g, &j->id, BODY_PAYLOAD, &b->payload, err);
     if (rc == ERR_OK && (j->flags & JOBF_CHECKPOINT) != 0)
-        rc = body(e, g, j, BODY_CHECKPOINT, &b->checkpoint, err);
+        rc = job_body(e, g, &j->id, BODY_CHECKPOINT, &b->checkpoint, err);
     return rc;
 }
 
@@ -172,6 +164,21 @@ struct wanted {
     bool none; /* none of the named handlers exists */
 };
 
+/* Damage took its payload or its checkpoint. It must not stand in the way of
+ * the others: somebody gives it another, or deletes it. */
+static void hold_back(struct engine *e, struct job *j, struct now now,
+                      struct errbuf *err)
+{
+    char text[ID_TEXT_LEN];
+    id_text(&j->id, text);
+    err_set(err, ERR_CORRUPT,
+            "family bodies: what job %.*s is to be leased with is lost; it is "
+            "held",
+            ID_TEXT_LEN, text);
+    fault(e, now, err);
+    job_hold(e, j, now);
+}
+
 /* One job from the lane: *j is leased, or NULL if the lane's head turned out to
  * be none (try again). */
 static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
@@ -193,8 +200,13 @@ static enum err take_one(struct engine *e, struct gather *g, struct lane *l,
         lane_take(e, l, m);
         return ERR_OK;
     }
-    if (rc == ERR_OK)
+    if (rc == ERR_OK) {
         rc = bodies_at_hand(e, g, j, bodies, err);
+        if (rc == ERR_NOTFOUND) {
+            hold_back(e, j, now, err);
+            return ERR_OK;
+        }
+    }
     if (rc == ERR_OK)
         rc = too_late(e, g, j, now, &gone, err);
     if (rc != ERR_OK || gone)

@@ -170,12 +170,15 @@ static void view_defaults(const struct engine *e, struct job_view *v)
                            .cost = 1};
 }
 
+/* What its row says that it has. */
 static enum err body(struct engine *e, struct gather *g, const struct id *id,
                      enum body_part part, struct slice *out, struct errbuf *err)
 {
-    struct key k;
-    return store_get(e->store, g, FAMILY_BODIES,
-                     key_body(&k, id, (uint8_t)part, 0), out, err);
+    enum err rc = job_body(e, g, id, part, out, err);
+    if (rc != ERR_NOTFOUND)
+        return rc;
+    return err_set(err, ERR_CORRUPT, "family bodies: the job's %s is lost",
+                   part == BODY_PAYLOAD ? "payload" : "checkpoint");
 }
 
 void job_view_of(struct engine *e, const struct job *j, struct now now,

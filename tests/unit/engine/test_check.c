@@ -60,6 +60,41 @@ static void keys_that_no_job_has_are_found(void **state)
             mark(bytes), "an effect without its job");
 }
 
+/* It does not stand in the way of the others, and is leased with another. */
+static void a_job_whose_payload_is_lost_is_held(void **state)
+{
+    struct rig *r = *state;
+    static char payload[BODY_INLINE_MAX + 2];
+    struct manage_params unhold = {.verb = MANAGE_UNHOLD};
+    struct job_options none = {.given = 0};
+    struct job_view v;
+    enum job_state is;
+    char text[ID_TEXT_LEN];
+    struct key k;
+    r->check = false; /* rows are lost for a while */
+    memset(payload, 'x', sizeof(payload) - 1);
+    struct id id = rig_add(r, "q", payload, NULL).id;
+    rig_add(r, "q", "y", NULL);
+    assert_string_equal(verdict(r), "");
+    store_del(r->store, FAMILY_BODIES, key_body(&k, &id, BODY_PAYLOAD, 0));
+    assert_non_null(strstr(verdict(r), "is missing: the payload of job"));
+    assert_int_equal(rig_lease(r, "q", 2), 1);
+    assert_string_equal(r->payload, "y");
+    id_text(&id, text);
+    struct slice ref = slice_of(text, ID_TEXT_LEN);
+    assert_int_equal(engine_state(r->engine, NULL, ref, r->now, &is, &r->err),
+                     ERR_OK);
+    assert_int_equal(is, JOB_HELD);
+    assert_int_equal(engine_get(r->engine, NULL, ref, r->now, &v, &r->err),
+                     ERR_CORRUPT);
+    assert_int_equal(r->events[EVENT_ENGINE_FAULT], 1);
+    assert_int_equal(rig_update(r, id, &none, "z"), ERR_OK);
+    assert_int_equal(rig_manage(r, unhold, &id, 1), ERR_OK);
+    assert_string_equal(verdict(r), "");
+    assert_int_equal(rig_lease(r, "q", 2), 1);
+    assert_string_equal(r->payload, "z");
+}
+
 static void keys_that_a_job_lost_are_found(void **state)
 {
     struct rig *r = *state;
@@ -142,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(keys_that_no_job_has_are_found),
         T(keys_that_a_job_lost_are_found),
+        T(a_job_whose_payload_is_lost_is_held),
         T(times_that_nothing_waits_for_are_found),
         T(slots_that_no_job_reserved_are_found),
         T(sessions_of_no_worker_are_found),
